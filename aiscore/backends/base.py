@@ -1,0 +1,100 @@
+"""What a backend must do. One file beside this one is one backend.
+
+A backend is found by its name through the entry points ``aiscore.backends``
+(setup.cfg) and is imported in a worker process only: the parent never imports
+a framework. A backend names no network, and the runner names no backend.
+"""
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from aiscore.spec import Device, Network, Options, TestSpec
+
+ENTRY_POINT_GROUP = "aiscore.backends"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch on the host, as the original feeds it: float64, or text."""
+
+    input: np.ndarray
+    target: np.ndarray | None
+
+
+class MissingFramework(Exception):
+    """The backend's framework is not installed; ``install`` names what brings it."""
+
+    def __init__(self, framework: str, install: str) -> None:
+        self.framework = framework
+        self.install = install
+        super().__init__(f"{framework} is not installed: {install}")
+
+
+@runtime_checkable
+class Session(Protocol):
+    """One network on one device: its tests are prepared and run in order."""
+
+    def prepare(self, test: TestSpec, batch: Batch) -> None:
+        """Builds and compiles what this test needs. Nothing of it is timed."""
+        ...
+
+    def classic_pass(self, batch: Batch) -> np.ndarray | None:
+        """Host batch in, host output out (training: a step, and nothing out)."""
+        ...
+
+    def output(self, batch: Batch) -> np.ndarray:
+        """The test's output, for checking outside the timed region.
+
+        Training tests give the network's output after the steps so far.
+        """
+        ...
+
+    def peak_device_bytes(self) -> int | None:
+        """Peak memory that the framework took on the device; None if it cannot tell."""
+        ...
+
+    def close(self) -> None:
+        """Frees the device."""
+        ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A framework that can run the networks."""
+
+    name: str
+
+    def software(self) -> dict[str, str]:
+        """Versions of the framework and of the libraries it loaded."""
+        ...
+
+    def devices(self) -> list[Device]:
+        """The devices that this framework can use here, the CPU among them."""
+        ...
+
+    def unsupported(self, test: TestSpec, device: Device) -> str | None:
+        """Why this backend cannot run the test on the device; None if it can."""
+        ...
+
+    def open(self, network: Network, device: Device, options: Options, seed: int) -> Session:
+        """Builds the network with seeded weights, ready to prepare its tests."""
+        ...
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Whether this error of the framework means that memory ran out."""
+        ...
+
+
+def names() -> list[str]:
+    """The names of the installed backends, without importing any."""
+    return sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))
+
+
+def load(name: str) -> Backend:
+    """Imports the backend of that name; raises ``MissingFramework``."""
+    (point,) = entry_points(group=ENTRY_POINT_GROUP, name=name)
+    backend: Backend = point.load()()
+    return backend

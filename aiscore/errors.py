@@ -1,0 +1,12 @@
+"""The one error type that users see."""
+
+
+class UserError(Exception):
+    """Something the user can put right: what is wrong, then what to do."""
+
+    exit_code = 2
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        self.problem = problem
+        self.advice = advice
+        super().__init__(f"{problem}: {advice}" if advice else problem)

@@ -1,0 +1,130 @@
+"""What the parent and a worker say to each other: one JSON object a line.
+
+The parent writes one ``Job`` to the worker's standard input and keeps that
+pipe open: its end tells the worker that the parent is gone. The worker
+answers over an inherited descriptor, so that what a framework prints never
+mixes with a measurement. Standard library only.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from aiscore.spec import Device, DeviceKind, Options, Policy, Protocol, Status, Suite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What one worker has to do. Without ``network`` it only describes the backend."""
+
+    backend: str
+    suite: Suite = Suite.FULL
+    network: str | None = None
+    tests: tuple[str, ...] = ()
+    device: Device | None = None
+    options: Options = field(default_factory=Options)
+    policy: Policy = field(default_factory=Policy)
+    seed: int = 0
+
+    def to_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> "Job":
+        """The inverse of ``to_json``."""
+        data = json.loads(line)
+        device = data.pop("device")
+        policy = data.pop("policy")
+        return cls(
+            backend=data.pop("backend"),
+            suite=Suite(data.pop("suite")),
+            tests=tuple(data.pop("tests")),
+            device=None if device is None else device_from_dict(device),
+            options=Options(**data.pop("options")),
+            policy=Policy(**{**policy, "protocol": Protocol(policy["protocol"])}),
+            **data,
+        )
+
+
+def device_from_dict(data: dict[str, Any]) -> Device:
+    """The inverse of ``dataclasses.asdict`` for a device."""
+    return Device(**{**data, "kind": DeviceKind(data["kind"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """The framework is imported: its versions and what it can run on."""
+
+    event: ClassVar[str] = "ready"
+    software: dict[str, str]
+    devices: tuple[Device, ...]
+    import_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unavailable:
+    """The backend cannot run here at all: what is missing and what brings it."""
+
+    event: ClassVar[str] = "unavailable"
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """The worker goes on to ``phase`` of a test: prepare, passes or check."""
+
+    event: ClassVar[str] = "phase"
+    test: str
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """Passes timed since the last such message, in order, the first pass included."""
+
+    event: ClassVar[str] = "passes"
+    test: str
+    passes_s: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A test ended. Its passes were sent before."""
+
+    event: ClassVar[str] = "finished"
+    test: str
+    status: Status
+    prepare_s: float | None = None
+    peak_rss_bytes: int | None = None
+    peak_device_bytes: int | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+
+
+Message = Ready | Unavailable | Phase | Passes | Finished
+_BY_EVENT: dict[str, type[Message]] = {
+    kind.event: kind for kind in (Ready, Unavailable, Phase, Passes, Finished)
+}
+
+
+def encode(message: Message) -> str:
+    """One line, without its end."""
+    return json.dumps({"event": message.event, **asdict(message)})
+
+
+def decode(line: str) -> Message:
+    """The inverse of ``encode``; raises ValueError for anything else."""
+    try:
+        data = json.loads(line)
+        kind = _BY_EVENT[data.pop("event")]
+        if kind is Ready:
+            data["devices"] = tuple(device_from_dict(device) for device in data["devices"])
+        if kind is Passes:
+            data["passes_s"] = tuple(data["passes_s"])
+        if kind is Finished:
+            data["status"] = Status(data["status"])
+        return kind(**data)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a worker's message: {line[:200]!r}") from error

@@ -1,0 +1,160 @@
+"""The result file: versioned, strict, and complete enough to recompute everything.
+
+Raw samples and what was asked for are stored; scores are derived from them
+(``aiscore.results.summary``) and are recomputed whenever a file is loaded.
+Times are seconds, sizes are bytes, instants are UTC in ISO 8601.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeFloat, PositiveInt
+
+from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite
+
+SCHEMA_VERSION = 1
+
+
+class Strict(BaseModel):
+    """Frozen, and closed to fields that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class DeviceRecord(Strict):
+    """The device under test. ``automatic``: nobody asked for it by name."""
+
+    kind: DeviceKind
+    index: int
+    name: str
+    uuid: str | None = None
+    memory_bytes: int | None = None
+    automatic: bool = False
+
+
+class PolicyRecord(Strict):
+    """The timing policy in force (``aiscore.spec.Policy``)."""
+
+    protocol: Protocol
+    passes: PositiveInt
+    min_passes: PositiveInt
+    max_seconds: NonNegativeFloat
+    hard_limit_s: NonNegativeFloat
+
+
+class OptionsRecord(Strict):
+    """What the user changed of the way the backend runs."""
+
+    memory_fraction: float | None = None
+
+
+class EnvironmentRecord(Strict):
+    """The machine and the stack, name to value as read; ``unknown: reason`` if not readable."""
+
+    host: dict[str, str]
+    gpus: list[dict[str, str]] = Field(default_factory=list)
+    software: dict[str, str]
+    variables: dict[str, str] = Field(default_factory=dict)
+
+
+class ErrorRecord(Strict):
+    """Why a test is not ok, with the last lines of its worker's log."""
+
+    type: str
+    message: str
+    log: list[str] = Field(default_factory=list)
+
+
+class RoundRecord(Strict):
+    """One round of one test: every pass in order, the first one included."""
+
+    round: PositiveInt
+    passes_s: list[FiniteFloat] = Field(default_factory=list)
+    prepare_s: NonNegativeFloat | None = None
+    peak_rss_bytes: int | None = None
+    peak_device_bytes: int | None = None
+
+
+class TestRecord(Strict):
+    """One test as it was asked for and what became of it."""
+
+    __test__ = False
+
+    id: str
+    network: str
+    title: str
+    mode: Mode
+    batch: PositiveInt
+    input: list[PositiveInt]
+    status: Status
+    rounds: list[RoundRecord] = Field(default_factory=list)
+    error: ErrorRecord | None = None
+
+
+class RunRecord(Strict):
+    """How the result came about. ``requested`` holds the ids of the tests asked for."""
+
+    id: str
+    started_at: str
+    duration_s: NonNegativeFloat
+    arguments: list[str]
+    requested: list[str]
+    quick: bool = False
+    label: str | None = None
+    seed: int
+    interrupted: bool = False
+
+
+class ScoreRecord(Strict):
+    """One score. ``value`` only when all of its own tests are ok."""
+
+    value: int | None
+    partial_value: int | None = None
+    estimate: int | None = None
+    interval: tuple[float, float] | None = None
+    interval_kind: Literal["rounds", "passes"] | None = None
+    tests_ok: int
+    tests_expected: int
+
+
+class TestSummary(Strict):
+    """The derived figures of one test, in milliseconds."""
+
+    __test__ = False
+
+    id: str
+    network: str
+    mode: Mode
+    status: Status
+    passes: int
+    mean_ms: float | None
+    median_ms: float | None
+    std_ms: float | None
+    first_ms: float | None
+    score: int | None
+
+
+class Summary(Strict):
+    """Everything derived; the keys of ``aiscore show --json`` (docs/result-file.md)."""
+
+    status: Literal["complete", "partial", "interrupted"]
+    comparable_with_leaderboard: bool
+    not_comparable_because: list[str]
+    scores: dict[str, ScoreRecord | None]
+    tests: list[TestSummary]
+
+
+class Result(Strict):
+    """One result file."""
+
+    schema_version: Literal[1] = SCHEMA_VERSION
+    aiscore_version: str
+    suite: Suite
+    protocol: Protocol
+    backend: str
+    device: DeviceRecord
+    policy: PolicyRecord
+    options: OptionsRecord
+    environment: EnvironmentRecord
+    run: RunRecord
+    tests: list[TestRecord]
+    summary: Summary | None = None

@@ -1,0 +1,130 @@
+"""What a benchmark is made of: plain frozen data, standard library only.
+
+Shapes are NHWC without the batch; times are seconds; sizes are bytes.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+Shape = tuple[int, ...]
+
+
+class Mode(StrEnum):
+    """What one pass of a test does."""
+
+    INFERENCE = "inference"
+    TRAINING = "training"
+
+
+class Suite(StrEnum):
+    """A fixed set of tests with a scale of its own."""
+
+    FULL = "full"
+    MICRO = "micro"
+
+
+class Protocol(StrEnum):
+    """What is inside the timed region (docs/method.md)."""
+
+    CLASSIC = "classic"
+
+
+class Status(StrEnum):
+    """How a test ended. Only an ``ok`` test has a time that counts."""
+
+    OK = "ok"
+    OOM = "oom"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    UNSUPPORTED = "unsupported"
+    INVALID_OUTPUT = "invalid_output"
+    SKIPPED = "skipped"
+    INTERRUPTED = "interrupted"
+
+
+class Family(StrEnum):
+    """The kind of work a network stands for."""
+
+    CLASSIFICATION = "classification"
+    IMAGE_TO_IMAGE = "image to image"
+    SEGMENTATION = "segmentation"
+    SEQUENCE = "recurrent and translation"
+
+
+class DeviceKind(StrEnum):
+    """Where a test runs."""
+
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestSpec:
+    """One row of the suite: a network, a mode, a batch and its shapes.
+
+    ``input`` and ``target`` are the shapes of one example; ``gflop`` is the
+    forward pass of the whole batch, one multiply-accumulate counted as two.
+    """
+
+    __test__: ClassVar[bool] = False  # the name is the domain's; pytest must not collect it
+
+    id: str
+    network: str
+    title: str
+    mode: Mode
+    batch: int
+    input: Shape
+    target: Shape | None
+    gflop: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """The facts of one network; its ``build`` stands beside it.
+
+    ``parameters`` are those that training updates.
+    """
+
+    name: str
+    title: str
+    family: Family
+    paper: str
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How often a test is timed (docs/method.md gives the reasons).
+
+    No pass starts after ``max_seconds`` of a test, except that the first
+    ``min_passes`` are always started unless ``hard_limit_s`` have passed.
+    """
+
+    protocol: Protocol = Protocol.CLASSIC
+    passes: int = 22
+    min_passes: int = 5
+    max_seconds: float = 30.0
+    hard_limit_s: float = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A device that a backend can run on, named as its driver names it."""
+
+    kind: DeviceKind
+    index: int
+    name: str
+    uuid: str | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the user may change of the way a backend runs.
+
+    ``memory_fraction`` is the share of the GPU's memory that the framework
+    may take; without it the framework grows on demand.
+    """
+
+    memory_fraction: float | None = None

@@ -1,0 +1,119 @@
+"""The suite: 42 scored tests, 16 micro tests, and the quick subset. Nothing else.
+
+Ids, batches and shapes are those of AI-Benchmark 0.1.2; GFLOP counts the
+forward pass of the whole batch. Reference times stand in reference_scores.json.
+"""
+
+from aiscore.spec import Mode, Shape, Suite, TestSpec
+
+INFERENCE, TRAINING = Mode.INFERENCE, Mode.TRAINING
+
+TITLES = {
+    "mobilenet_v2": "MobileNet-V2",
+    "inception_v3": "Inception-V3",
+    "inception_v4": "Inception-V4",
+    "inception_resnet_v2": "Inception-ResNet-V2",
+    "resnet_v2_50": "ResNet-V2-50",
+    "resnet_v2_152": "ResNet-V2-152",
+    "vgg_16": "VGG-16",
+    "srcnn": "SRCNN 9-5-5",
+    "vdsr": "VGG-19 Super-Res",
+    "srgan": "ResNet-SRGAN",
+    "dped": "ResNet-DPED",
+    "unet": "U-Net",
+    "spade": "Nvidia-SPADE",
+    "icnet": "ICNet",
+    "pspnet": "PSPNet",
+    "deeplab": "DeepLab",
+    "pixel_rnn": "Pixel-RNN",
+    "lstm_sentiment": "LSTM-Sentiment",
+    "gnmt": "GNMT-Translation",
+}
+
+
+def row(
+    id: str, network: str, mode: Mode, batch: int, input: Shape, target: Shape | None, gflop: float
+) -> TestSpec:
+    """One row of the tables below."""
+    return TestSpec(
+        id=id,
+        network=network,
+        title=TITLES[network],
+        mode=mode,
+        batch=batch,
+        input=input,
+        target=target,
+        gflop=gflop,
+    )
+
+
+# fmt: off
+FULL = (
+    #   id      network                mode       batch input          target             GFLOP
+    row("1.1",  "mobilenet_v2",        INFERENCE, 50, (224, 224, 3),   (1001,),           30.08),
+    row("1.2",  "mobilenet_v2",        TRAINING,  50, (224, 224, 3),   (1001,),           30.08),
+    row("2.1",  "inception_v3",        INFERENCE, 20, (346, 346, 3),   (1001,),          293.05),
+    row("2.2",  "inception_v3",        TRAINING,  20, (346, 346, 3),   (1001,),          293.05),
+    row("3.1",  "inception_v4",        INFERENCE, 10, (346, 346, 3),   (1001,),          312.41),
+    row("3.2",  "inception_v4",        TRAINING,  10, (346, 346, 3),   (1001,),          312.41),
+    row("4.1",  "inception_resnet_v2", INFERENCE, 10, (346, 346, 3),   (1001,),          334.53),
+    row("4.2",  "inception_resnet_v2", TRAINING,  8,  (346, 346, 3),   (1001,),          267.63),
+    row("5.1",  "resnet_v2_50",        INFERENCE, 10, (346, 346, 3),   (1001,),          171.16),
+    row("5.2",  "resnet_v2_50",        TRAINING,  10, (346, 346, 3),   (1001,),          171.16),
+    row("6.1",  "resnet_v2_152",       INFERENCE, 10, (256, 256, 3),   (1001,),          284.90),
+    row("6.2",  "resnet_v2_152",       TRAINING,  10, (256, 256, 3),   (1001,),          284.90),
+    row("7.1",  "vgg_16",              INFERENCE, 20, (224, 224, 3),   (1000,),          618.81),
+    row("7.2",  "vgg_16",              TRAINING,  2,  (224, 224, 3),   (1000,),           61.88),
+    row("8.1",  "srcnn",               INFERENCE, 10, (512, 512, 3),   (512, 512, 3),    362.56),
+    row("8.2",  "srcnn",               INFERENCE, 1,  (1536, 1536, 3), (1536, 1536, 3),  326.30),
+    row("8.3",  "srcnn",               TRAINING,  10, (512, 512, 3),   (512, 512, 3),    362.56),
+    row("9.1",  "vdsr",                INFERENCE, 10, (256, 256, 3),   (256, 256, 3),    874.26),
+    row("9.2",  "vdsr",                INFERENCE, 1,  (1024, 1024, 3), (1024, 1024, 3), 1398.82),
+    row("9.3",  "vdsr",                TRAINING,  10, (224, 224, 3),   (224, 224, 3),    669.36),
+    row("10.1", "srgan",               INFERENCE, 10, (512, 512, 3),   (512, 512, 3),    656.39),
+    row("10.2", "srgan",               INFERENCE, 1,  (1536, 1536, 3), (1536, 1536, 3),  590.75),
+    row("10.3", "srgan",               TRAINING,  5,  (512, 512, 3),   (512, 512, 3),    328.19),
+    row("11.1", "dped",                INFERENCE, 10, (256, 256, 3),   (256, 256, 3),    523.95),
+    row("11.2", "dped",                INFERENCE, 1,  (1024, 1024, 3), (1024, 1024, 3),  838.32),
+    row("11.3", "dped",                TRAINING,  15, (128, 128, 3),   (128, 128, 3),    196.48),
+    row("12.1", "unet",                INFERENCE, 4,  (512, 512, 3),   (512, 512, 3),   1541.62),
+    row("12.2", "unet",                INFERENCE, 1,  (1024, 1024, 3), (1024, 1024, 3), 1541.62),
+    row("12.3", "unet",                TRAINING,  4,  (256, 256, 3),   (256, 256, 3),    385.41),
+    row("13.1", "spade",               INFERENCE, 5,  (128, 128, 3),   (128, 128, 3),    740.82),
+    row("13.2", "spade",               TRAINING,  1,  (128, 128, 3),   (128, 128, 3),    148.49),
+    row("14.1", "icnet",               INFERENCE, 5,  (1024, 1536, 3), (1024, 1536, 3),  218.43),
+    row("14.2", "icnet",               TRAINING,  10, (1024, 1536, 3), (1024, 1536, 3),  436.85),
+    row("15.1", "pspnet",              INFERENCE, 5,  (720, 720, 3),   (90, 90, 3),     3658.88),
+    row("15.2", "pspnet",              TRAINING,  1,  (512, 512, 3),   (64, 64, 3),      367.43),
+    row("16.1", "deeplab",             INFERENCE, 2,  (512, 512, 3),   (64, 64, 3),      711.78),
+    row("16.2", "deeplab",             TRAINING,  1,  (384, 384, 3),   (48, 48, 3),      200.04),
+    row("17.1", "pixel_rnn",           INFERENCE, 50, (64, 64, 3),     (64, 64, 3),       36.59),
+    row("17.2", "pixel_rnn",           TRAINING,  10, (64, 64, 3),     (64, 64, 3),        7.32),
+    row("18.1", "lstm_sentiment",      INFERENCE, 100,(1024, 300),     (2,),            1110.65),
+    row("18.2", "lstm_sentiment",      TRAINING,  10, (1024, 300),     (2,),             111.07),
+    row("19.1", "gnmt",                INFERENCE, 1,  (1, 20),         None,              14.02),
+)
+
+MICRO = (
+    row("1.m",  "mobilenet_v2",        INFERENCE, 1,  (224, 224, 3),   (1001,),            0.60),
+    row("2.m",  "inception_v3",        INFERENCE, 1,  (346, 346, 3),   (1001,),           14.65),
+    row("3.m",  "inception_v4",        INFERENCE, 1,  (346, 346, 3),   (1001,),           31.24),
+    row("4.m",  "inception_resnet_v2", INFERENCE, 1,  (346, 346, 3),   (1001,),           33.45),
+    row("5.m",  "resnet_v2_50",        INFERENCE, 1,  (346, 346, 3),   (1001,),           17.12),
+    row("6.m",  "resnet_v2_152",       INFERENCE, 1,  (256, 256, 3),   (1001,),           28.49),
+    row("7.m",  "vgg_16",              INFERENCE, 1,  (224, 224, 3),   (1000,),           30.94),
+    row("8.m",  "srcnn",               INFERENCE, 1,  (512, 512, 3),   (512, 512, 3),     36.26),
+    row("9.m",  "vdsr",                INFERENCE, 1,  (512, 512, 3),   (512, 512, 3),    349.70),
+    row("10.m", "srgan",               INFERENCE, 1,  (512, 512, 3),   (512, 512, 3),     65.64),
+    row("11.m", "dped",                INFERENCE, 1,  (256, 256, 3),   (256, 256, 3),     52.40),
+    row("12.m", "unet",                INFERENCE, 1,  (512, 512, 3),   (512, 512, 3),    385.41),
+    row("13.m", "spade",               INFERENCE, 1,  (128, 128, 3),   (128, 128, 3),    148.49),
+    row("14.m", "icnet",               INFERENCE, 1,  (1024, 1536, 3), (1024, 1536, 3),   43.69),
+    row("15.m", "pspnet",              INFERENCE, 1,  (720, 720, 3),   (90, 90, 3),      731.78),
+    row("16.m", "deeplab",             INFERENCE, 1,  (512, 512, 3),   (64, 64, 3),      355.89),
+)
+# fmt: on
+
+QUICK = ("1.1", "1.2", "5.1", "5.2", "8.1", "8.3", "18.1", "18.2")  # all kinds, both modes
+
+TESTS: dict[Suite, tuple[TestSpec, ...]] = {Suite.FULL: FULL, Suite.MICRO: MICRO}
