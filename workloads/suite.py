@@ -1,44 +1,28 @@
-"""The suite: 42 scored tests, 16 micro tests, and the quick subset. Nothing else.
+"""The suite: 19 networks, 42 scored tests, 16 micro tests, the quick subset. Nothing else.
 
-Ids, batches and shapes are those of AI-Benchmark 0.1.2; GFLOP counts the
+The networks' architectures stand in the files of their names. Ids, batches and shapes are those of AI-Benchmark 0.1.2; GFLOP counts the
 forward pass of the whole batch. Reference times stand in reference_scores.json.
 """
 
-from aiscore.spec import Mode, Shape, Suite, TestSpec
+from aiscore.spec import Family, Mode, Network, Shape, Suite, TestSpec
 
 INFERENCE, TRAINING = Mode.INFERENCE, Mode.TRAINING
+CLASSIFICATION, IMAGE_TO_IMAGE, SEGMENTATION, SEQUENCE = Family
 
-TITLES = {
-    "mobilenet_v2": "MobileNet-V2",
-    "inception_v3": "Inception-V3",
-    "inception_v4": "Inception-V4",
-    "inception_resnet_v2": "Inception-ResNet-V2",
-    "resnet_v2_50": "ResNet-V2-50",
-    "resnet_v2_152": "ResNet-V2-152",
-    "vgg_16": "VGG-16",
-    "srcnn": "SRCNN 9-5-5",
-    "vdsr": "VGG-19 Super-Res",
-    "srgan": "ResNet-SRGAN",
-    "dped": "ResNet-DPED",
-    "unet": "U-Net",
-    "spade": "Nvidia-SPADE",
-    "icnet": "ICNet",
-    "pspnet": "PSPNet",
-    "deeplab": "DeepLab",
-    "pixel_rnn": "Pixel-RNN",
-    "lstm_sentiment": "LSTM-Sentiment",
-    "gnmt": "GNMT-Translation",
-}
+
+def network(name: str, title: str, family: Family, parameters: int, paper: str) -> Network:
+    """One row of the table of networks."""
+    return Network(name=name, title=title, family=family, parameters=parameters, paper=paper)
 
 
 def row(
     id: str, network: str, mode: Mode, batch: int, input: Shape, target: Shape | None, gflop: float
 ) -> TestSpec:
-    """One row of the tables below."""
+    """One row of the tables of tests."""
     return TestSpec(
         id=id,
         network=network,
-        title=TITLES[network],
+        title=NETWORKS[network].title,
         mode=mode,
         batch=batch,
         input=input,
@@ -48,6 +32,30 @@ def row(
 
 
 # fmt: off
+_NETWORKS = (
+    #       name                   title                family           trained       paper
+    network("mobilenet_v2",        "MobileNet-V2",      CLASSIFICATION,  3_506_153,    "arXiv:1801.04381"),
+    network("inception_v3",        "Inception-V3",      CLASSIFICATION,  23_819_401,   "arXiv:1512.00567"),
+    network("inception_v4",        "Inception-V4",      CLASSIFICATION,  42_649_769,   "arXiv:1602.07261"),
+    network("inception_resnet_v2", "Inception-ResNet-V2", CLASSIFICATION,  55_814_729,   "arXiv:1602.07261"),
+    network("resnet_v2_50",        "ResNet-V2-50",      CLASSIFICATION,  25_570_409,   "arXiv:1603.05027"),
+    network("resnet_v2_152",       "ResNet-V2-152",     CLASSIFICATION,  60_238_953,   "arXiv:1603.05027"),
+    network("vgg_16",              "VGG-16",            CLASSIFICATION,  138_357_544,  "arXiv:1409.1556"),
+    network("srcnn",               "SRCNN 9-5-5",       IMAGE_TO_IMAGE,  69_249,       "arXiv:1501.00092"),
+    network("vdsr",                "VGG-19 Super-Res",  IMAGE_TO_IMAGE,  668_227,      "arXiv:1511.04587"),
+    network("srgan",               "ResNet-SRGAN",      IMAGE_TO_IMAGE,  1_558_531,    "arXiv:1609.04802"),
+    network("dped",                "ResNet-DPED",       IMAGE_TO_IMAGE,  401_475,      "arXiv:1704.02470"),
+    network("unet",                "U-Net",             IMAGE_TO_IMAGE,  31_043_651,   "arXiv:1505.04597"),
+    network("spade",               "Nvidia-SPADE",      IMAGE_TO_IMAGE,  138_020_803,  "arXiv:1903.07291"),
+    network("icnet",               "ICNet",             SEGMENTATION,    60,           "arXiv:1704.08545"),
+    network("pspnet",              "PSPNet",            SEGMENTATION,    46_707_139,   "arXiv:1612.01105"),
+    network("deeplab",             "DeepLab",           SEGMENTATION,    42_721_356,   "arXiv:1606.00915"),
+    network("pixel_rnn",           "Pixel-RNN",         SEQUENCE,        48_867,       "arXiv:1601.06759"),
+    network("lstm_sentiment",      "LSTM-Sentiment",    SEQUENCE,        5_429_250,    "doi:10.1162/neco.1997.9.8.1735"),
+    network("gnmt",                "GNMT-Translation",  SEQUENCE,        281_798_657,  "arXiv:1609.08144"),
+)
+NETWORKS = {network.name: network for network in _NETWORKS}
+
 FULL = (
     #   id      network                mode       batch input          target             GFLOP
     row("1.1",  "mobilenet_v2",        INFERENCE, 50, (224, 224, 3),   (1001,),           30.08),

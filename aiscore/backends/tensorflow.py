@@ -1,0 +1,181 @@
+"""The leaderboard backend: a TensorFlow graph in a v1 session, as the original runs it.
+
+A network is built once with Keras, traced once, and its graph is imported
+into a fresh v1 graph in which v1 variables take the place of the Keras ones;
+gradients and Adam are added there. protocol: docs/method.md.
+"""
+
+import importlib
+import os
+from typing import Any
+
+import numpy as np
+
+from aiscore.backends.base import Batch, MissingFramework
+from aiscore.spec import Device, DeviceKind, Mode, Network, Options, TestSpec
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+try:
+    import keras
+    import tensorflow as tf
+except ModuleNotFoundError as error:
+    raise MissingFramework(
+        str(error.name), "pip install 'aiscore[cpu]' (NVIDIA: 'aiscore[cuda]')"
+    ) from error
+
+LEARNING_RATE = 1e-4
+v1 = tf.compat.v1
+
+
+class TensorFlowBackend:
+    """TensorFlow on the CPU or on an NVIDIA GPU."""
+
+    name = "tensorflow"
+
+    def software(self) -> dict[str, str]:
+        """Versions of TensorFlow and Keras, and the CUDA libraries TensorFlow was built for."""
+        build = tf.sysconfig.get_build_info()
+        versions = {"tensorflow": tf.__version__, "keras": keras.__version__}
+        for key in ("cuda_version", "cudnn_version"):
+            if key in build:
+                versions[f"tensorflow_build_{key}"] = str(build[key])
+        return versions
+
+    def devices(self) -> list[Device]:
+        """The CPU, and the GPUs that TensorFlow can use."""
+        gpus = [
+            Device(
+                kind=DeviceKind.GPU,
+                index=index,
+                name=tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name),
+            )
+            for index, gpu in enumerate(tf.config.list_physical_devices("GPU"))
+        ]
+        return [Device(kind=DeviceKind.CPU, index=0, name="CPU"), *gpus]
+
+    def unsupported(self, test: TestSpec, device: Device) -> str | None:
+        """Every test runs here."""
+        return None
+
+    def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
+        """Builds the network, its graph and its session on the device."""
+        _limit_memory(device, options)
+        return Session(network, seed)
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """TensorFlow says so, or an allocation inside it failed."""
+        return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError)
+
+
+def _limit_memory(device: Device, options: Options) -> None:
+    if options.memory_fraction is None or device.kind is DeviceKind.CPU:
+        return
+    if device.memory_bytes is None:
+        raise ValueError("the GPU's memory size is unknown, so no share of it can be set")
+    (gpu,) = tf.config.list_physical_devices("GPU")
+    limit_mib = int(options.memory_fraction * device.memory_bytes / 2**20)
+    configuration = tf.config.LogicalDeviceConfiguration(memory_limit=limit_mib)
+    tf.config.set_logical_device_configuration(gpu, [configuration])
+
+
+class Session:
+    """One network in one v1 session: all of its tests share graph and weights."""
+
+    def __init__(self, network: Network, seed: int) -> None:
+        keras.utils.set_random_seed(seed)
+        module = importlib.import_module(f"workloads.{network.name}")
+        self._encode = getattr(module, "encode", None)
+        with tf.device("CPU"):  # the weights move to the device with the v1 variables
+            model = module.build()
+        traced = _trace(model)
+        values = {id(v.value): v.numpy() for v in model.variables}
+        self._graph = v1.Graph()
+        self._target: Any = None
+        self._step: Any = None
+        self._mode = Mode.INFERENCE
+        with self._graph.as_default():
+            self._input, self._output, variables = _import_graph(traced)
+            self._trained = [variables[id(v.value)] for v in model.trainable_variables]
+            self._session = v1.Session()
+            # A loop's gradient changes the loop, which a session refuses once it has run it;
+            # the original too has the step of its recurrent networks in the graph from the start.
+            if self._trained and any(op.type == "While" for op in self._graph.get_operations()):
+                self._add_training_step()
+            self._session.run(
+                [v.initializer for v in variables.values()],
+                {v.initializer.inputs[1]: values[key] for key, v in variables.items()},
+            )
+
+    def prepare(self, test: TestSpec, batch: Batch) -> None:
+        """Adds the training step to the graph when the first training test needs it."""
+        self._mode = test.mode
+        if test.mode is Mode.TRAINING and self._step is None:
+            with self._graph.as_default():
+                self._add_training_step()
+
+    def _add_training_step(self) -> None:
+        self._target = v1.placeholder(tf.float32, self._output.shape, name="target")
+        loss = 2 * tf.nn.l2_loss(self._output - self._target)
+        optimizer = v1.train.AdamOptimizer(LEARNING_RATE)
+        self._step = optimizer.minimize(loss, var_list=self._trained)
+        self._session.run(v1.variables_initializer(optimizer.variables()))
+
+    def classic_pass(self, batch: Batch) -> np.ndarray | None:
+        """One run of the v1 session, fed from and fetched to the host."""
+        if self._mode is Mode.INFERENCE:
+            return self.output(batch)
+        self._session.run(self._step, {self._input: batch.input, self._target: batch.target})
+        return None
+
+    def output(self, batch: Batch) -> np.ndarray:
+        """The network's output for the batch."""
+        inputs = batch.input if self._encode is None else self._encode(batch.input)
+        return np.asarray(self._session.run(self._output, {self._input: inputs}))
+
+    def peak_device_bytes(self) -> int | None:
+        """The peak of TensorFlow's allocator on the GPU."""
+        if not tf.config.list_logical_devices("GPU"):
+            return None
+        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
+
+    def close(self) -> None:
+        """Ends the session."""
+        self._session.close()
+
+
+def _trace(model: Any) -> Any:
+    """The model's forward pass as a concrete function; its captures are the weights."""
+    inputs = model.inputs[0]
+    forward = tf.function(lambda x: model(x, training=False), autograph=False)
+    return forward.get_concrete_function(tf.TensorSpec(inputs.shape, inputs.dtype))
+
+
+def _import_graph(traced: Any) -> tuple[Any, Any, dict[int, Any]]:
+    """Puts a traced model into the current v1 graph.
+
+    Gives its input, its output, and the v1 variables by the id of the
+    TensorFlow 2 variables whose places they take.
+    """
+    source = traced.inputs[0]
+    input_ = v1.placeholder(source.dtype, source.shape, name="input")
+    variables = {}
+    input_map = {source.name: input_}
+    owners = {id(variable.handle): variable for variable in traced.graph.variables}
+    for handle, placeholder in traced.graph.captures:
+        owner = owners[id(handle)]
+        variable = v1.get_variable(
+            f"weight_{len(variables)}",
+            owner.shape,
+            owner.dtype,
+            initializer=v1.zeros_initializer(),
+            use_resource=True,
+        )
+        variables[id(owner)] = variable
+        input_map[placeholder.name] = variable.handle
+    (output,) = tf.graph_util.import_graph_def(
+        traced.graph.as_graph_def(),
+        input_map=input_map,
+        return_elements=[traced.outputs[0].name],
+        name="",
+    )
+    return input_, output, variables

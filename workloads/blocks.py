@@ -1,0 +1,260 @@
+"""Layers and small functions that several networks share.
+
+Where Keras has no op like the original's, a layer here has one branch per
+Keras backend; no other file of this package asks which backend runs.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import keras
+from keras import layers, ops
+
+Tensor = Any
+Size = int | tuple[int, int]
+BACKEND = keras.backend.backend()
+
+if BACKEND == "tensorflow":
+    import tensorflow as tf
+
+
+class Conv2D(layers.Conv2D):
+    """Convolution whose bias is one BiasAdd, which frameworks fuse with what follows."""
+
+    def call(self, inputs: Tensor) -> Tensor:
+        """NHWC in, NHWC out."""
+        outputs = self.convolution_op(inputs, self.kernel)
+        if self.use_bias:
+            outputs = add_bias(outputs, self.bias)
+        return self.activation(outputs)
+
+
+class BatchNorm(layers.Layer):
+    """Batch norm in its inference form, in training too: statistics are never updated.
+
+    beta and, with ``scale``, gamma are trained; mean and variance are not. On
+    TensorFlow this is the fused op, which Grappler can merge into the
+    convolution before it (Keras's own batch norm is about six ops).
+    """
+
+    def __init__(self, epsilon: float = 1e-3, scale: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+        self.scale = scale
+
+    def build(self, input_shape: Sequence[int | None]) -> None:
+        """One number per channel in each vector."""
+
+        def vector(name: str, initializer: str, trainable: bool = True) -> Any:
+            return self.add_weight(
+                name=name, shape=(input_shape[-1],), initializer=initializer, trainable=trainable
+            )
+
+        self.gamma = vector("gamma", "ones") if self.scale else None
+        self.beta = vector("beta", "zeros")
+        self.mean = vector("mean", "zeros", trainable=False)
+        self.variance = vector("variance", "ones", trainable=False)
+
+    def call(self, x: Tensor) -> Tensor:
+        """Same shape out."""
+        gamma = ops.ones(self.beta.shape) if self.gamma is None else self.gamma
+        if BACKEND == "tensorflow":
+            y, _, _ = tf.compat.v1.nn.fused_batch_norm(
+                x,
+                *map(tf.convert_to_tensor, (gamma, self.beta, self.mean, self.variance)),
+                epsilon=self.epsilon,
+                is_training=False,
+            )
+            return y
+        return ops.batch_normalization(
+            x, self.mean, self.variance, -1, offset=self.beta, scale=gamma, epsilon=self.epsilon
+        )
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+        """The input's shape."""
+        return input_shape
+
+
+class BroadcastBias(layers.Layer):
+    """Adds one number per channel, or a single one for all, by broadcasting."""
+
+    def __init__(self, biases: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.biases = biases
+
+    def build(self, input_shape: Sequence[int | None]) -> None:
+        """One vector of ``biases`` numbers."""
+        self.bias = self.add_weight(name="bias", shape=(self.biases,), initializer="zeros")
+
+    def call(self, x: Tensor) -> Tensor:
+        """Same shape out."""
+        return x + self.bias
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+        """The input's shape."""
+        return input_shape
+
+
+class BasicLSTM(layers.Layer):
+    """A basic LSTM layer: the outputs of all steps, (batch, steps, units).
+
+    The input's and the recurrent kernel are one matrix, multiplied in every
+    step; Keras's LSTM takes the input's product out of the loop.
+    """
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units = units
+
+    def build(self, input_shape: Sequence[int | None]) -> None:
+        """One kernel (inputs + units, 4 units) and one bias (4 units)."""
+        gates = 4 * self.units
+        self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1] + self.units, gates))
+        self.bias = self.add_weight(name="bias", shape=(gates,), initializer="zeros")
+
+    def call(self, x: Tensor) -> Tensor:
+        """Runs over the second axis of (batch, steps, inputs)."""
+        zeros = ops.zeros((ops.shape(x)[0], self.units))
+        outputs = scan(
+            lambda x, state: lstm_step(x, state, self.kernel, self.bias),
+            ops.transpose(x, (1, 0, 2)),
+            (zeros, zeros),
+        )
+        return ops.transpose(outputs, (1, 0, 2))
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+        """(batch, steps, units)."""
+        return (*input_shape[:-1], self.units)
+
+
+def add_bias(x: Tensor, bias: Tensor) -> Tensor:
+    """Adds one number per channel."""
+    if BACKEND == "tensorflow":
+        return tf.nn.bias_add(x, tf.convert_to_tensor(bias))
+    return ops.add(x, bias)
+
+
+def scan(
+    step: Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, tuple[Tensor, ...]]],
+    inputs: Tensor,
+    state: tuple[Tensor, ...],
+) -> Tensor:
+    """Runs ``step(input, state) -> (output, state)`` over the first axis of ``inputs``.
+
+    Gives the outputs of all steps, stacked along the first axis.
+    """
+    if BACKEND == "tensorflow":
+        return _scan_tensorflow(step, inputs, state)
+    _, outputs = ops.scan(lambda carry, x: step(x, carry)[::-1], state, inputs)
+    return outputs
+
+
+def _scan_tensorflow(step: Callable[..., Any], inputs: Tensor, state: tuple[Tensor, ...]) -> Tensor:
+    steps = inputs.shape[0]
+    source = tf.TensorArray(inputs.dtype, steps, element_shape=inputs.shape[1:]).unstack(inputs)
+    sink = tf.TensorArray(inputs.dtype, steps)
+
+    def body(time: Tensor, sink: Any, *state: Tensor) -> tuple[Any, ...]:
+        output, state = step(source.read(time), state)
+        return (time + 1, sink.write(time, output), *state)
+
+    _, sink, *_ = tf.while_loop(
+        lambda time, *_: time < steps,
+        body,
+        (tf.constant(0), sink, *state),
+        parallel_iterations=32,
+        maximum_iterations=steps,
+    )
+    return sink.stack()
+
+
+def lstm_step(
+    x: Tensor, state: tuple[Tensor, Tensor], kernel: Tensor, bias: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """One step of a basic LSTM: one product for [x, h], gates i, j, f, o, forget bias 1.
+
+    Shapes: x (batch, inputs), state (cell, hidden) each (batch, units), kernel
+    (inputs + units, 4 units), bias (4 units).
+    """
+    cell, hidden = state
+    gates = add_bias(ops.matmul(ops.concatenate([x, hidden], axis=1), kernel), bias)
+    i, j, f, o = ops.split(gates, 4, axis=1)
+    cell = cell * ops.sigmoid(f + 1.0) + ops.sigmoid(i) * ops.tanh(j)
+    hidden = ops.tanh(cell) * ops.sigmoid(o)
+    return hidden, (cell, hidden)
+
+
+def scale_to_one(x: Tensor) -> Tensor:
+    """Pixels 0..255 to -1..1, by the original's three elementwise ops."""
+    return (x / 255.0 - 0.5) * 2.0
+
+
+def conv_bn(
+    x: Tensor,
+    filters: int,
+    kernel: Size,
+    strides: int = 1,
+    padding: str = "same",
+    activation: str | None = "relu",
+    scale: bool = True,
+    epsilon: float = 1e-3,
+) -> Tensor:
+    """Convolution without bias, batch norm, activation."""
+    x = Conv2D(filters, kernel, strides, padding, use_bias=False)(x)
+    return norm_activation(x, activation, scale, epsilon)
+
+
+def norm_activation(
+    x: Tensor, activation: str | None = "relu", scale: bool = True, epsilon: float = 1e-3
+) -> Tensor:
+    """Batch norm and activation."""
+    x = BatchNorm(epsilon, scale)(x)
+    return x if activation is None else layers.Activation(activation)(x)
+
+
+def image_range(x: Tensor) -> Tensor:
+    """Activations to pixels: 255 (0.58 tanh x + 0.5)."""
+    return (ops.tanh(x) * 0.58 + 0.5) * 255.0
+
+
+def squeeze_map(x: Tensor) -> Tensor:
+    """A 1 x 1 map (batch, 1, 1, channels) to (batch, channels)."""
+    return ops.squeeze(x, (1, 2))
+
+
+def resnet_v2(shape: tuple[int, int, int], units: tuple[int, int, int, int]) -> keras.Model:
+    """The pre-activation ResNet (arXiv:1603.05027) with ``units`` in its four blocks.
+
+    The stride stands in the last unit of a block, as in the original.
+    """
+    inputs = keras.Input(shape)
+    x = layers.ZeroPadding2D(3)(scale_to_one(inputs))
+    x = Conv2D(64, 7, 2)(x)  # 1/2
+    x = layers.MaxPooling2D(3, 2, padding="same")(x)  # 1/4
+    for depth, count, strides in zip((64, 128, 256, 512), units, (2, 2, 2, 1), strict=True):
+        x = _resnet_v2_unit(x, depth, project=True)
+        for _ in range(count - 2):
+            x = _resnet_v2_unit(x, depth)
+        x = _resnet_v2_unit(x, depth, strides)
+    x = norm_activation(x, epsilon=RESNET_EPSILON)
+    x = ops.mean(x, (1, 2), keepdims=True)
+    x = squeeze_map(Conv2D(1001, 1)(x))
+    return keras.Model(inputs, ops.softmax(x))
+
+
+RESNET_EPSILON = 1.001e-5
+
+
+def _resnet_v2_unit(x: Tensor, depth: int, strides: int = 1, project: bool = False) -> Tensor:
+    y = norm_activation(x, epsilon=RESNET_EPSILON)
+    if project:
+        x = Conv2D(4 * depth, 1)(y)
+    elif strides > 1:
+        x = layers.MaxPooling2D(1, strides)(x)
+    y = conv_bn(y, depth, 1, epsilon=RESNET_EPSILON)
+    if strides > 1:
+        y = layers.ZeroPadding2D(1)(y)
+        y = conv_bn(y, depth, 3, strides, padding="valid", epsilon=RESNET_EPSILON)
+    else:
+        y = conv_bn(y, depth, 3, epsilon=RESNET_EPSILON)
+    return x + Conv2D(4 * depth, 1)(y)
