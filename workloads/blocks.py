@@ -19,7 +19,21 @@ if BACKEND == "tensorflow":
 
 
 class Conv2D(layers.Conv2D):
-    """Convolution whose bias is one BiasAdd, which frameworks fuse with what follows."""
+    """Convolution, SAME by default, with a bias that is one BiasAdd.
+
+    Frameworks fuse that BiasAdd with what follows. A 1 x 1 kernel needs SAME
+    too: VALID hides from Grappler that input and output have the same size.
+    """
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Size,
+        strides: int = 1,
+        padding: str = "same",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(filters, kernel_size, strides, padding, **kwargs)
 
     def call(self, inputs: Tensor) -> Tensor:
         """NHWC in, NHWC out."""
@@ -61,7 +75,7 @@ class BatchNorm(layers.Layer):
         if BACKEND == "tensorflow":
             y, _, _ = tf.compat.v1.nn.fused_batch_norm(
                 x,
-                *map(tf.convert_to_tensor, (gamma, self.beta, self.mean, self.variance)),
+                *map(read, (gamma, self.beta, self.mean, self.variance)),
                 epsilon=self.epsilon,
                 is_training=False,
             )
@@ -96,7 +110,7 @@ class BroadcastBias(layers.Layer):
 
 
 class BasicLSTM(layers.Layer):
-    """A basic LSTM layer: the outputs of all steps, (batch, steps, units).
+    """A basic LSTM layer: the output of the last step, (batch, units).
 
     The input's and the recurrent kernel are one matrix, multiplied in every
     step; Keras's LSTM takes the input's product out of the loop.
@@ -114,23 +128,32 @@ class BasicLSTM(layers.Layer):
 
     def call(self, x: Tensor) -> Tensor:
         """Runs over the second axis of (batch, steps, inputs)."""
+        # Read outside the loop, so that the loop itself stays free of state.
+        kernel, bias = read(self.kernel), read(self.bias)
         zeros = ops.zeros((ops.shape(x)[0], self.units))
         outputs = scan(
-            lambda x, state: lstm_step(x, state, self.kernel, self.bias),
+            lambda x, state: lstm_step(x, state, kernel, bias),
             ops.transpose(x, (1, 0, 2)),
             (zeros, zeros),
         )
-        return ops.transpose(outputs, (1, 0, 2))
+        return ops.take(outputs, x.shape[1] - 1, axis=0)
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
-        """(batch, steps, units)."""
-        return (*input_shape[:-1], self.units)
+        """(batch, units)."""
+        return (input_shape[0], self.units)
+
+
+def read(weight: Any) -> Tensor:
+    """The value of a layer's weight, read here and now."""
+    if BACKEND == "tensorflow":
+        return tf.convert_to_tensor(weight)
+    return ops.convert_to_tensor(weight)
 
 
 def add_bias(x: Tensor, bias: Tensor) -> Tensor:
     """Adds one number per channel."""
     if BACKEND == "tensorflow":
-        return tf.nn.bias_add(x, tf.convert_to_tensor(bias))
+        return tf.nn.bias_add(x, read(bias))
     return ops.add(x, bias)
 
 
@@ -229,7 +252,7 @@ def resnet_v2(shape: tuple[int, int, int], units: tuple[int, int, int, int]) -> 
     """
     inputs = keras.Input(shape)
     x = layers.ZeroPadding2D(3)(scale_to_one(inputs))
-    x = Conv2D(64, 7, 2)(x)  # 1/2
+    x = Conv2D(64, 7, 2, padding="valid")(x)  # 1/2
     x = layers.MaxPooling2D(3, 2, padding="same")(x)  # 1/4
     for depth, count, strides in zip((64, 128, 256, 512), units, (2, 2, 2, 1), strict=True):
         x = _resnet_v2_unit(x, depth, project=True)

@@ -9,5 +9,5 @@ from workloads.blocks import BasicLSTM
 def build() -> keras.Model:
     """Sequence (1024, 300) to two logits."""
     inputs = keras.Input((1024, 300))
-    x = BasicLSTM(1024)(inputs)  # 1024 steps x 1024
-    return keras.Model(inputs, layers.Dense(2)(x[:, -1]))
+    x = BasicLSTM(1024)(inputs)
+    return keras.Model(inputs, layers.Dense(2)(x))

@@ -1,6 +1,8 @@
 """The suite: 19 networks, 42 scored tests, 16 micro tests, the quick subset. Nothing else.
 
-The networks' architectures stand in the files of their names. Ids, batches and shapes are those of AI-Benchmark 0.1.2; GFLOP counts the
+The networks' architectures stand in the files of their names. Ids, batches and
+shapes are those of AI-Benchmark 0.1.2; GFLOP counts one multiply-accumulate as
+two, over the
 forward pass of the whole batch. Reference times stand in reference_scores.json.
 """
 

@@ -24,6 +24,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 LEARNING_RATE = 1e-4
+LOOPS = ("While", "StatelessWhile")
 v1 = tf.compat.v1
 
 
@@ -99,7 +100,7 @@ class Session:
             self._session = v1.Session()
             # A loop's gradient changes the loop, which a session refuses once it has run it;
             # the original too has the step of its recurrent networks in the graph from the start.
-            if self._trained and any(op.type == "While" for op in self._graph.get_operations()):
+            if self._trained and any(op.type in LOOPS for op in self._graph.get_operations()):
                 self._add_training_step()
             self._session.run(
                 [v.initializer for v in variables.values()],
