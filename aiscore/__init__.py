@@ -1,3 +1,3 @@
-"""aiscore: how good is this card for deep learning?"""
+"""How good is this card for deep learning? aiscore measures it."""
 
 __version__ = "0.1.0"

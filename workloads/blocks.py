@@ -56,7 +56,7 @@ class BatchNorm(layers.Layer):
         self.epsilon = epsilon
         self.scale = scale
 
-    def build(self, input_shape: Sequence[int | None]) -> None:
+    def build(self, input_shape: Sequence[Any]) -> None:
         """One number per channel in each vector."""
 
         def vector(name: str, initializer: str, trainable: bool = True) -> Any:
@@ -84,7 +84,7 @@ class BatchNorm(layers.Layer):
             x, self.mean, self.variance, -1, offset=self.beta, scale=gamma, epsilon=self.epsilon
         )
 
-    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""
         return input_shape
 
@@ -96,7 +96,7 @@ class BroadcastBias(layers.Layer):
         super().__init__(**kwargs)
         self.biases = biases
 
-    def build(self, input_shape: Sequence[int | None]) -> None:
+    def build(self, input_shape: Sequence[Any]) -> None:
         """One vector of ``biases`` numbers."""
         self.bias = self.add_weight(name="bias", shape=(self.biases,), initializer="zeros")
 
@@ -104,7 +104,7 @@ class BroadcastBias(layers.Layer):
         """Same shape out."""
         return x + self.bias
 
-    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""
         return input_shape
 
@@ -120,7 +120,7 @@ class BasicLSTM(layers.Layer):
         super().__init__(**kwargs)
         self.units = units
 
-    def build(self, input_shape: Sequence[int | None]) -> None:
+    def build(self, input_shape: Sequence[Any]) -> None:
         """One kernel (inputs + units, 4 units) and one bias (4 units)."""
         gates = 4 * self.units
         self.kernel = self.add_weight(name="kernel", shape=(input_shape[-1] + self.units, gates))
@@ -138,7 +138,7 @@ class BasicLSTM(layers.Layer):
         )
         return ops.take(outputs, x.shape[1] - 1, axis=0)
 
-    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """(batch, units)."""
         return (input_shape[0], self.units)
 

@@ -1,0 +1,1 @@
+"""One file beside base.py is one backend."""

@@ -159,7 +159,7 @@ def _import_graph(traced: Any) -> tuple[Any, Any, dict[int, Any]]:
     """
     source = traced.inputs[0]
     input_ = v1.placeholder(source.dtype, source.shape, name="input")
-    variables = {}
+    variables: dict[int, Any] = {}
     input_map = {source.name: input_}
     owners = {id(variable.handle): variable for variable in traced.graph.variables}
     for handle, placeholder in traced.graph.captures:

@@ -1,0 +1,1 @@
+"""From a plan through worker processes to a result."""

@@ -1,0 +1,1 @@
+"""From times to scores; plain numbers in and out."""
