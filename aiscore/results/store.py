@@ -68,7 +68,9 @@ def _read(path: Path) -> Result:
     if not isinstance(document, dict) or "schema_version" not in document:
         raise UserError(f"{path} is JSON, but not a result of aiscore", "name a result file")
     version = document["schema_version"]
-    if isinstance(version, int) and version > SCHEMA_VERSION:
+    if type(version) is not int:  # True is an int
+        raise _broken(path, "schema_version: not a whole number")
+    if version > SCHEMA_VERSION:
         raise UserError(f"{path} was written by a newer aiscore", "upgrade: pip install -U aiscore")
     try:
         result = Result.model_validate_json(text, strict=True)
