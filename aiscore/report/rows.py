@@ -1,11 +1,15 @@
 """The rows of every table, and the documents of ``--json``: plain data, no layout."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from aiscore.results.model import Result, ScoreRecord, Summary, TestSummary
+from aiscore.results.reference import reference_ms
 from aiscore.results.summary import derive
+from aiscore.spec import Status, Suite, TestSpec
+from workloads.suite import NETWORKS, TESTS
 
-Cell = str | int | float | None
+ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
 
 SCORE_TITLES = {
     "inference": "Inference score",
@@ -95,6 +99,12 @@ def failures(result: Result) -> list[tuple[str, str, list[str]]]:
     return [(status, reason, tests) for (status, reason), tests in groups.items()]
 
 
+def milliseconds(*values: float | None) -> list[str]:
+    """Times with as many decimals as the first of them deserves."""
+    decimals = 1 if (values[0] or 0) >= 10 else 2
+    return ["-" if value is None else f"{value:.{decimals}f}" for value in values]
+
+
 def score_rows(result: Result) -> list[tuple[str, str, str]]:
     """Title, figure and the count of tests behind it, for each score of the suite."""
     return [
@@ -113,3 +123,66 @@ def score_text(record: ScoreRecord) -> str:
     if record.partial_value is not None:
         return f"none ({record.partial_value} over the tests that ran)"
     return "none"
+
+
+def suite_document(suite: Suite) -> dict[str, Any]:
+    """What ``aiscore tests --json`` prints; parameters are those that training updates."""
+    reference = reference_ms(suite)
+    return {
+        "suite": suite.value,
+        "tests": [
+            {
+                "id": spec.id,
+                "network": spec.network,
+                "title": spec.title,
+                "mode": spec.mode.value,
+                "batch": spec.batch,
+                "input": list(spec.input),
+                "target": spec.target and list(spec.target),
+                "gflop": spec.gflop,
+                "parameters": NETWORKS[spec.network].parameters,
+                "ref_ms": reference[spec.id],
+            }
+            for spec in TESTS[suite]
+        ],
+    }
+
+
+def published_facts(results: Sequence[Result]) -> list[list[str]]:
+    """What each result is and its scores: a title and a text for each result."""
+    facts = [dict(headline(result)) for result in results]
+    named = ("Label", "Device", "Suite", "Backend", "Started", "Status")
+    scores = [{title: figure for title, figure, _ in score_rows(result)} for result in results]
+    comparable = [
+        "yes" if not (reasons := summary_of(result).not_comparable_because) else "; ".join(reasons)
+        for result in results
+    ]
+    return [
+        *([title, *(fact.get(title, "") for fact in facts)] for title in named),
+        *(
+            [title, *(score.get(title, "") for score in scores)]
+            for title in SCORE_TITLES.values()
+            if any(title in score for score in scores)
+        ),
+        ["Rounds", *(_rounds(result) for result in results)],
+        ["On the leaderboard's scale", *comparable],
+    ]
+
+
+def _rounds(result: Result) -> str:
+    """In how many fresh processes each test ran, and what so few cannot tell."""
+    ran = [len(test.rounds) for test in result.tests if test.status is Status.OK]
+    fewest = min(ran, default=0)
+    known = "" if fewest >= ROUNDS_THAT_TELL else " (how much runs differ was not measured)"
+    return f"{fewest}{known}"
+
+
+def published_tests(results: Sequence[Result]) -> list[tuple[TestSpec, list[TestSummary | None]]]:
+    """Each test that a result has, with what became of it in each."""
+    found = [{test.id: test for test in summary_of(result).tests} for result in results]
+    return [
+        (spec, [tests.get(spec.id) for tests in found])
+        for suite in TESTS.values()
+        for spec in suite
+        if any(spec.id in tests for tests in found)
+    ]
