@@ -55,6 +55,20 @@ def test_any_samples_and_any_text_come_back_exactly(
     assert load_checked(path) == (summarise(made), [])
 
 
+def test_text_that_utf8_cannot_hold_loses_no_sample(tmp_path: Path):
+    made = result(at_speed(only=["1.1"]), label="box \udcff")
+    save(made, tmp_path / "result.json")
+    loaded = load(tmp_path / "result.json")
+    assert loaded.run.label == "box ?"
+    assert loaded.tests == made.tests
+
+
+def test_half_a_surrogate_pair_in_a_file_is_refused(tmp_path: Path):
+    text = json.dumps(document()).replace("NVIDIA H200", "\\ud800", 1)
+    with pytest.raises(UserError, match="is not a valid result"):
+        load(written(tmp_path, text))
+
+
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -72,7 +86,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="cannot write .*No such file"):
+    with pytest.raises(UserError, match=r"cannot write .*No such file"):
         write_text(tmp_path / "missing" / "table.md", "text")
 
 
@@ -120,12 +134,12 @@ def test_a_file_that_is_no_result_is_refused_in_one_line(
 def test_a_result_cut_off_anywhere_is_refused(tmp_path: Path):
     whole = json.dumps(document(), indent=1)
     for end in range(1, len(whole) - 1, 97):
-        with pytest.raises(UserError, match="is cut off|is not JSON"):
+        with pytest.raises(UserError, match=r"is cut off|is not JSON"):
             load(written(tmp_path, whole[:end]))
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="cannot read .*No such file"):
+    with pytest.raises(UserError, match=r"cannot read .*No such file"):
         load(tmp_path / "missing.json")
     with pytest.raises(UserError, match="is not a file"):
         load(tmp_path)
@@ -175,7 +189,7 @@ def test_a_file_that_contradicts_itself_or_the_suite_is_refused(
 
 def test_a_number_too_large_for_a_float_is_refused(tmp_path: Path):
     text = json.dumps(document()).replace('"duration_s": 369.0', '"duration_s": 1e999')
-    with pytest.raises(UserError, match="run.duration_s"):
+    with pytest.raises(UserError, match=r"run\.duration_s"):
         load(written(tmp_path, text))
 
 

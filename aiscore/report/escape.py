@@ -1,18 +1,14 @@
 """Text from files, machines and logs, made harmless for the place where it is shown."""
 
 import re
-import unicodedata
 
-CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # control, invisible, half a pair, line ends
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def terminal(text: str) -> str:
-    r"""The text on one line, control characters written as \x1b and the like."""
+    r"""The text on one line, what does not print written as \x1b and the like."""
     return "".join(
-        char.encode("unicode_escape").decode("ascii")
-        if unicodedata.category(char) in CONTROL
-        else char
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
         for char in text
     )
 

@@ -26,10 +26,13 @@ def save(result: Result, path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes the file whole or not at all, in UTF-8; raises UserError if it cannot."""
+    """Writes the file whole or not at all, in UTF-8; raises UserError if it cannot.
+
+    What UTF-8 cannot hold (half a surrogate pair from a log) becomes a question mark.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("x", encoding="utf-8", newline="") as file:
+        with part.open("x", encoding="utf-8", errors="replace", newline="") as file:
             try:
                 file.write(text)
                 file.flush()
@@ -124,7 +127,7 @@ def _broken(path: Path, problem: str) -> UserError:
 def _first(error: ValidationError) -> str:
     """The first field that does not hold, and why."""
     first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
+    place = ".".join(str(part) for part in first["loc"]) or "the file"
     return f"{place.encode('unicode_escape').decode('ascii')}: {first['msg']}"
 
 
