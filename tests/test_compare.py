@@ -4,17 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import golden_files
 import pytest
-from command_line import aiscore
 from hypothesis import given
 from hypothesis import strategies as st
-from results_factory import at_speed, record, result
 
 import aiscore as api
 from aiscore.results.store import save
 from aiscore.scoring.compare import Side, Speed, compare
 from aiscore.spec import Status, Suite
+from tests import golden_files
+from tests.command_line import aiscore
+from tests.results_factory import at_speed, record, result
 from workloads.suite import FULL, QUICK
 
 TIMES = st.floats(min_value=1e-3, max_value=1e6)

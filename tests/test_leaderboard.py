@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-import golden_files
 import pytest
-from command_line import aiscore
-from results_factory import at_speed, result
 
 from aiscore.results.reference import cards
 from aiscore.results.store import save
+from tests import golden_files
+from tests.command_line import aiscore
+from tests.results_factory import at_speed, result
 from workloads.suite import QUICK
 
 

@@ -6,16 +6,16 @@ import json
 import os
 from pathlib import Path
 
-import golden_files
 import pytest
-from command_line import aiscore
 from hypothesis import given
 from hypothesis import strategies as st
-from results_factory import at_speed, result
 
 from aiscore.report import escape, export
 from aiscore.results.store import save
 from aiscore.spec import DeviceKind
+from tests import golden_files
+from tests.command_line import aiscore
+from tests.results_factory import at_speed, result
 from workloads.suite import QUICK
 
 HOSTILE = "=cmd|' /C calc'!A0\n| <script>[x](javascript:y) `z`\x1b[31m"
@@ -72,6 +72,18 @@ def test_an_existing_file_is_kept_without_yes(files: list[Path], tmp_path: Path)
     assert path.read_text() == "old"
     assert aiscore("publish", files[0], "-o", path, "--yes").code == 0
     assert path.read_text() != "old"
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2)])
+def test_on_a_terminal_it_asks(
+    files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+):
+    monkeypatch.setattr("aiscore.cli.files._can_ask", lambda: True)
+    path = tmp_path / "table.md"
+    path.write_text("old")
+    asked = aiscore("publish", files[0], "-o", path, typed=answer)
+    assert "Overwrite it?" in asked.err
+    assert (asked.code, path.read_text() == "old") == (code, code != 0)
 
 
 @pytest.mark.parametrize("name", ["table.html", "table.svg", "table"])

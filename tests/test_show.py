@@ -3,15 +3,15 @@
 import json
 from pathlib import Path
 
-import golden_files
 import pytest
-from command_line import aiscore
-from results_factory import at_speed, passes_s, record, result
 
 from aiscore.report.text import render_result
 from aiscore.results.model import ErrorRecord, Result
 from aiscore.results.store import save
 from aiscore.spec import DeviceKind, Status, Suite
+from tests import golden_files
+from tests.command_line import aiscore
+from tests.results_factory import at_speed, passes_s, record, result
 from workloads.suite import FULL, QUICK
 
 RUN = ("1.1", "1.2", "5.1", "5.2", "8.1", "8.2", "8.3", "18.1", "18.2")

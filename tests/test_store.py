@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results_factory import at_speed, passes_s, record, result
 
 import aiscore
 from aiscore.errors import UserError
 from aiscore.results.store import load, load_checked, save, write_text
 from aiscore.results.summary import summarise
 from aiscore.spec import Status
+from tests.results_factory import at_speed, passes_s, record, result
 from workloads.suite import FULL
 
 PASS = st.floats(min_value=1e-6, max_value=1e4)

@@ -1,12 +1,12 @@
 """What is derived from the samples: scores, estimates, comparability."""
 
 import pytest
-from results_factory import at_speed, passes_s, record, result
 
 from aiscore.results.model import ScoreRecord, Summary
 from aiscore.results.summary import derive, summarise
 from aiscore.scoring import quick
 from aiscore.spec import Mode, Status, Suite
+from tests.results_factory import at_speed, passes_s, record, result
 from workloads.suite import FULL, QUICK
 
 INFERENCE = [test.id for test in FULL if test.mode is Mode.INFERENCE]

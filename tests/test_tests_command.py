@@ -2,10 +2,10 @@
 
 import json
 
-import golden_files
 import pytest
-from command_line import aiscore
 
+from tests import golden_files
+from tests.command_line import aiscore
 from workloads.suite import FULL, MICRO
 
 
