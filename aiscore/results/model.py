@@ -105,11 +105,15 @@ class RunRecord(Strict):
 
 
 class ScoreRecord(Strict):
-    """One score. ``value`` only when all of its own tests are ok."""
+    """One score. ``value`` only when all of its own tests are ok.
+
+    ``estimate_error`` is relative: the estimate holds within this part of it.
+    """
 
     value: int | None
     partial_value: int | None = None
     estimate: int | None = None
+    estimate_error: float | None = None
     interval: tuple[float, float] | None = None
     interval_kind: Literal["rounds", "passes"] | None = None
     tests_ok: int

@@ -1,0 +1,41 @@
+"""The files that users name: read with a warning where they do not hold, written with care."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from aiscore.errors import UserError
+from aiscore.report.escape import terminal
+from aiscore.results.model import Result
+from aiscore.results.store import load_checked, write_text
+
+
+def read_result(path: str) -> tuple[Result, bool]:
+    """The result, recomputed, and whether the file holds; where not, stderr says so."""
+    result, mismatches = load_checked(Path(path))
+    for line in mismatches:
+        click.echo(terminal(f"{path} does not hold: {line}"), err=True)
+    return result, not mismatches
+
+
+def may_write(path: str, yes: bool) -> None:
+    """Raises UserError if the file exists and nobody agrees to its loss."""
+    if path == "-" or yes or not Path(path).exists():
+        return
+    if not _can_ask():
+        raise UserError(f"{path} exists", "pass --yes to overwrite it, or choose another path")
+    if not click.confirm(f"{terminal(path)} exists. Overwrite it?", err=True):
+        raise UserError(f"{path} was left as it is", "choose another path")
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def write(path: str, text: str) -> None:
+    """To the file, whole or not at all; to stdout for ``-``."""
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_text(Path(path), text)

@@ -1,0 +1,188 @@
+"""The rows of every table, and the documents of ``--json``: plain data, no layout."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiscore.results.model import Result, ScoreRecord, Summary, TestSummary
+from aiscore.results.reference import reference_ms
+from aiscore.results.summary import derive
+from aiscore.spec import Status, Suite, TestSpec
+from workloads.suite import NETWORKS, TESTS
+
+ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
+
+SCORE_TITLES = {
+    "inference": "Inference score",
+    "training": "Training score",
+    "ai": "AI score",
+    "micro": "Micro score",
+}
+
+
+def summary_of(result: Result) -> Summary:
+    """The result's summary, made now if it has none."""
+    return result.summary or derive(result)
+
+
+def show_document(result: Result) -> dict[str, Any]:
+    """What ``aiscore show --json`` prints; docs/result-file.md explains the keys."""
+    summary = summary_of(result)
+    return {
+        "schema_version": result.schema_version,
+        "aiscore_version": result.aiscore_version,
+        "suite": result.suite.value,
+        "protocol": result.protocol.value,
+        "backend": result.backend,
+        "label": result.run.label,
+        "started_at": result.run.started_at,
+        "quick": result.run.quick,
+        "status": summary.status,
+        "comparable_with_leaderboard": summary.comparable_with_leaderboard,
+        "not_comparable_because": summary.not_comparable_because,
+        "device": result.device.model_dump(mode="json"),
+        "policy": result.policy.model_dump(mode="json"),
+        "options": result.options.model_dump(mode="json"),
+        "environment": result.environment.model_dump(mode="json"),
+        "scores": {
+            name: record and record.model_dump(mode="json")
+            for name, record in summary.scores.items()
+        },
+        "checks": [],
+        "tests": [test.model_dump(mode="json") for test in summary.tests],
+    }
+
+
+def headline(result: Result) -> list[tuple[str, str]]:
+    """What the result is: name and value, in reading order."""
+    device, run = result.device, result.run
+    chosen = ", chosen automatically" if device.automatic else ""
+    rows = [
+        ("Device", f"{device.name} ({device.kind.value} {device.index}{chosen})"),
+        ("Suite", f"{result.suite.value}, {result.protocol.value} protocol"),
+        ("Backend", ", ".join([result.backend, *_versions(result)])),
+        ("Started", run.started_at),
+        ("Status", status_text(result)),
+    ]
+    return [("Label", run.label), *rows] if run.label else rows
+
+
+def _versions(result: Result) -> list[str]:
+    """The version of the framework that the backend is called after, if it is known."""
+    version = result.environment.software.get(result.backend)
+    return [version] if version else []
+
+
+def status_text(result: Result) -> str:
+    """The status in a few words, a part never without its size."""
+    summary = summary_of(result)
+    if summary.status == "complete":
+        return "complete"
+    records = {name: record for name, record in summary.scores.items() if record}
+    whole = records.get("micro") or records["ai"]
+    kind = "partial, interrupted" if summary.status == "interrupted" else "partial"
+    quick = ", the quick subset" if result.run.quick else ""
+    return f"{kind} ({whole.tests_ok} of {whole.tests_expected}){quick}"
+
+
+def test_rows(result: Result) -> list[TestSummary]:
+    """The tests that have a time."""
+    return [test for test in summary_of(result).tests if test.mean_ms is not None]
+
+
+def failures(result: Result) -> list[tuple[str, str, list[str]]]:
+    """Status, reason and the tests that ended so, in the order of the suite."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for test, summary in zip(result.tests, summary_of(result).tests, strict=True):
+        if summary.mean_ms is None:
+            reason = f"{test.error.type}: {test.error.message}" if test.error else "no reason given"
+            groups.setdefault((test.status.value, reason), []).append(test.id)
+    return [(status, reason, tests) for (status, reason), tests in groups.items()]
+
+
+def milliseconds(*values: float | None) -> list[str]:
+    """Times with as many decimals as the first of them deserves."""
+    decimals = 1 if (values[0] or 0) >= 10 else 2
+    return ["-" if value is None else f"{value:.{decimals}f}" for value in values]
+
+
+def score_rows(result: Result) -> list[tuple[str, str, str]]:
+    """Title, figure and the count of tests behind it, for each score of the suite."""
+    return [
+        (SCORE_TITLES[name], score_text(record), f"{record.tests_ok} of {record.tests_expected}")
+        for name, record in summary_of(result).scores.items()
+        if record
+    ]
+
+
+def score_text(record: ScoreRecord) -> str:
+    """The score, or what there is instead of one, and never one for the other."""
+    if record.value is not None:
+        return str(record.value)
+    if record.estimate is not None and record.estimate_error is not None:
+        return f"about {record.estimate} (estimate, +-{record.estimate_error:.0%})"
+    if record.partial_value is not None:
+        return f"none ({record.partial_value} over the tests that ran)"
+    return "none"
+
+
+def suite_document(suite: Suite) -> dict[str, Any]:
+    """What ``aiscore tests --json`` prints; parameters are those that training updates."""
+    reference = reference_ms(suite)
+    return {
+        "suite": suite.value,
+        "tests": [
+            {
+                "id": spec.id,
+                "network": spec.network,
+                "title": spec.title,
+                "mode": spec.mode.value,
+                "batch": spec.batch,
+                "input": list(spec.input),
+                "target": spec.target and list(spec.target),
+                "gflop": spec.gflop,
+                "parameters": NETWORKS[spec.network].parameters,
+                "ref_ms": reference[spec.id],
+            }
+            for spec in TESTS[suite]
+        ],
+    }
+
+
+def published_facts(results: Sequence[Result]) -> list[list[str]]:
+    """What each result is and its scores: a title and a text for each result."""
+    facts = [dict(headline(result)) for result in results]
+    named = ("Label", "Device", "Suite", "Backend", "Started", "Status")
+    scores = [{title: figure for title, figure, _ in score_rows(result)} for result in results]
+    comparable = [
+        "yes" if not (reasons := summary_of(result).not_comparable_because) else "; ".join(reasons)
+        for result in results
+    ]
+    return [
+        *([title, *(fact.get(title, "") for fact in facts)] for title in named),
+        *(
+            [title, *(score.get(title, "") for score in scores)]
+            for title in SCORE_TITLES.values()
+            if any(title in score for score in scores)
+        ),
+        ["Rounds", *(_rounds(result) for result in results)],
+        ["On the leaderboard's scale", *comparable],
+    ]
+
+
+def _rounds(result: Result) -> str:
+    """In how many fresh processes each test ran, and what so few cannot tell."""
+    ran = [len(test.rounds) for test in result.tests if test.status is Status.OK]
+    fewest = min(ran, default=0)
+    known = "" if fewest >= ROUNDS_THAT_TELL else " (how much runs differ was not measured)"
+    return f"{fewest}{known}"
+
+
+def published_tests(results: Sequence[Result]) -> list[tuple[TestSpec, list[TestSummary | None]]]:
+    """Each test that a result has, with what became of it in each."""
+    found = [{test.id: test for test in summary_of(result).tests} for result in results]
+    return [
+        (spec, [tests.get(spec.id) for tests in found])
+        for suite in TESTS.values()
+        for spec in suite
+        if any(spec.id in tests for tests in found)
+    ]

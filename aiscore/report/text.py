@@ -1,0 +1,202 @@
+"""Tables for a terminal: plain text, no colour, 80 columns where the content allows."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+import tabulate
+
+from aiscore.report import comparisons, rows
+from aiscore.report.boards import BoardRow, Figure
+from aiscore.report.comparisons import LETTERS, Compared
+from aiscore.report.escape import terminal
+from aiscore.results.model import Result
+from aiscore.spec import Suite
+
+WIDTH = 80
+tabulate.MIN_PADDING = 0  # a header takes no more room than it needs
+
+
+def render_result(result: Result) -> str:
+    """A whole result: what it is, its tests, what failed and why, its scores."""
+    parts = [
+        _facts(rows.headline(result)),
+        _tests(result),
+        _failures(result),
+        _table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
+        _not_comparable(result),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(_wrapped(f"{name:<9}", value) for name, value in facts)
+
+
+def _tests(result: Result) -> str:
+    tests = rows.test_rows(result)
+    lines = [
+        (
+            test.id,
+            test.network,
+            test.mode.value,
+            str(test.passes),
+            *rows.milliseconds(test.mean_ms, test.std_ms, test.median_ms),
+            "-" if test.score is None else str(test.score),
+        )
+        for test in tests
+    ]
+    header = ("test", "network", "mode", "passes", "mean ms", "std", "median", "score")
+    return _table(header, lines, "lllrrrrr") if lines else ""
+
+
+def _failures(result: Result) -> str:
+    """Each reason once, with the tests that it stopped."""
+    return "\n".join(
+        _wrapped("Not ok: ", f"{', '.join(tests)}: {status} ({reason})")
+        for status, reason, tests in rows.failures(result)
+    )
+
+
+def _not_comparable(result: Result) -> str:
+    summary = rows.summary_of(result)
+    if summary.comparable_with_leaderboard:
+        return "Comparable with the leaderboard."
+    reasons = "; ".join(summary.not_comparable_because)
+    return _wrapped("", f"Not comparable with the leaderboard: {reasons}.")
+
+
+MARKS = {"whole": "", "part": "*", "estimate": "~", "other scale": "!"}
+LEGEND = {
+    "*": "* over the tests that ran only: no full score",
+    "~": "~ estimated from the quick subset",
+    "!": "! not run as the leaderboard's rows were",
+}
+
+
+def render_leaderboard(board: Sequence[BoardRow]) -> str:
+    """The cards, and the result among them with an arrow."""
+    lines = [
+        (
+            ">" if row.mine else "" if row.rank is None else str(row.rank),
+            row.device,
+            row.kind.value,
+            *(_figure(row.scores[name]) for name in ("inference", "training", "ai")),
+            f"{row.source_kind}, {row.completeness}",
+        )
+        for row in board
+    ]
+    header = ("#", "device", "kind", "inference", "training", "AI", "source and completeness")
+    table = _table(header, lines, "rllrrrl", widths=(None, 24, None, None, None, None, 18))
+    used = {line[column][:1] for line in lines for column in (3, 4, 5)}
+    legend = [text for mark, text in LEGEND.items() if mark in used]
+    return "\n".join([table, *legend]) + "\n"
+
+
+def _figure(figure: Figure | None) -> str:
+    return "-" if figure is None else f"{MARKS[figure.basis]}{figure.value}"
+
+
+def render_suite(suite: Suite) -> str:
+    """The tests of a suite. GFLOP: the forward pass of the whole batch."""
+    tests = rows.suite_document(suite)["tests"]
+    lines = [
+        (
+            test["id"],
+            test["title"],
+            test["mode"],
+            str(test["batch"]),
+            "x".join(map(str, test["input"])),
+            f"{test['gflop']:.2f}",
+            f"{test['parameters']:,}",
+            f"{test['ref_ms']:g}",
+        )
+        for test in tests
+    ]
+    header = ("test", "network", "mode", "batch", "input", "GFLOP", "parameters", "ref ms")
+    return _table(header, lines, "lllrrrrr") + "\n"
+
+
+def render_comparison(compared: Compared) -> str:
+    """Who is who, what differs, who is faster, and the figures behind that."""
+    letters = LETTERS[: len(compared.subjects)]
+    ratios = [f"{letter}/A" for letter in letters[1:]]
+    align = "r" * len(letters) + "r" * len(ratios)
+    tests = comparisons.test_lines(compared)
+    parts = [
+        _subjects(compared),
+        _differences(compared),
+        "\n".join(
+            _wrapped("", line)
+            for line in (*comparisons.verdicts(compared), f"How sure: {comparisons.CERTAINTY}.")
+        ),
+        _table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
+        _table(
+            ("test", "network", "mode", *(f"{letter} ms" for letter in letters), *ratios),
+            tests,
+            f"lll{align}",
+        )
+        if tests
+        else "",
+        _normalized(compared),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _subjects(compared: Compared) -> str:
+    lines = []
+    for letter, subject in zip(LETTERS, compared.subjects, strict=False):
+        lines.append(_wrapped(f"{letter}  ", f"{subject.name} ({subject.source})"))
+        lines += [_wrapped("   - ", remark) for remark in subject.remarks]
+    return "\n".join(lines)
+
+
+def _differences(compared: Compared) -> str:
+    lines = [
+        [key, *("-" if value is None else value for value in values)]
+        for key, values in compared.differences.items()
+    ]
+    if not lines:
+        return "Set-up: no difference known."
+    count = len(compared.subjects)
+    widest = max(len(key) for key, *_ in lines)
+    width = max(12, (WIDTH - widest) // count - 2)
+    header = ("set-up", *LETTERS[:count])
+    return _table(header, lines, "l" * (count + 1), widths=(None, *[width] * count))
+
+
+def _normalized(compared: Compared) -> str:
+    if compared.normalized is None:
+        return ""
+    letters = LETTERS[: len(compared.subjects)]
+    lines = comparisons.normalized_lines(compared.normalized)
+    title = _wrapped("", f"Times as fast as {compared.normalized.card}:")
+    return f"{title}\n\n" + _table(
+        ("test", "network", "mode", *letters), lines, "lll" + "r" * len(letters)
+    )
+
+
+def _table(
+    header: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    align: str,
+    widths: Sequence[int | None] | None = None,
+) -> str:
+    names = {"l": "left", "r": "right"}
+    shown = tabulate.tabulate(
+        [[terminal(cell) for cell in line] for line in lines],
+        headers=header,
+        disable_numparse=True,
+        colalign=[names[letter] for letter in align],
+        maxcolwidths=widths,
+    )
+    return "\n".join(line.rstrip() for line in shown.splitlines())
+
+
+def _wrapped(first: str, text: str) -> str:
+    return textwrap.fill(
+        terminal(text),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,96 @@
+"""The reference times and the leaderboard's cards, from reference_scores.json."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from aiscore.errors import UserError
+from aiscore.spec import DeviceKind, Mode, Suite
+from workloads.suite import FULL
+
+MODES = {"inference": {Mode.INFERENCE}, "training": {Mode.TRAINING}, "ai": set(Mode)}
+MOST_CANDIDATES = 10  # an error message is one line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One published report. Scores and times (ms: mean, spread) as its source printed them."""
+
+    device: str
+    kind: DeviceKind
+    scores: Mapping[str, int | None]
+    completeness: str
+    tf_version: str | None
+    platform: str | None
+    cpu: str | None
+    source_url: str
+    source_kind: str
+    note: str
+    tests: Mapping[str, tuple[float, float | None]]
+
+    def is_whole(self, score: str) -> bool:
+        """Whether that score is there and over all of its tests, not over what ran."""
+        if self.scores[score] is None:
+            return False
+        expected = {test.id for test in FULL if test.mode in MODES[score]}
+        return not self.completeness.startswith("partial") or expected <= self.tests.keys()
+
+
+@cache
+def reference_ms(suite: Suite) -> Mapping[str, float]:
+    """Test id to the time in milliseconds that scores 10000."""
+    times: dict[str, float] = _document()["reference"][suite.value]
+    return times
+
+
+@cache
+def cards() -> tuple[Card, ...]:
+    """Every card, in the order of the file."""
+    return tuple(_card(entry) for entry in _document()["cards"])
+
+
+def find_card(text: str) -> Card:
+    """The card of that full name, or the only one whose name holds the text (any case).
+
+    Raises UserError, with the candidates, for none or several.
+    """
+    wanted = text.strip().lower()
+    exact = [card for card in cards() if card.device.lower() == wanted]
+    found = exact or [card for card in cards() if wanted and wanted in card.device.lower()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = "; ".join(card.device for card in found[:MOST_CANDIDATES])
+        more = len(found) - MOST_CANDIDATES
+        raise UserError(
+            f"{text!r} fits {len(found)} cards",
+            f"give more of the name: {shown}" + (f"; and {more} more" if more > 0 else ""),
+        )
+    raise UserError(
+        f"no card and no file is called {text!r}",
+        f"{_similar(wanted)}aiscore leaderboard lists all",
+    )
+
+
+def _similar(wanted: str) -> str:
+    """The cards that share a word with the text, as the beginning of an advice."""
+    words = {word for word in wanted.split() if len(word) > 1}
+    scored = [(len(words & set(card.device.lower().split())), card.device) for card in cards()]
+    best = max(count for count, _ in scored)
+    names = [name for count, name in scored if count == best > 0]
+    return f"did you mean {'; '.join(names[:MOST_CANDIDATES])}? " if names else ""
+
+
+@cache
+def _document() -> dict[str, Any]:
+    text = files("aiscore.data").joinpath("reference_scores.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+def _card(entry: dict[str, Any]) -> Card:
+    tests = {test: (mean, std) for test, (mean, std) in (entry["tests"] or {}).items()}
+    return Card(**{**entry, "kind": DeviceKind(entry["kind"]), "tests": tests})

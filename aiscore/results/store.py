@@ -1,0 +1,185 @@
+"""Result files: written whole or not at all, and never believed without a check."""
+
+import json
+import os
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from aiscore import __version__
+from aiscore.errors import UserError
+from aiscore.results.model import SCHEMA_VERSION, Result, TestRecord
+from aiscore.results.summary import counted_passes_s, summarise
+from aiscore.spec import Status, TestSpec
+from workloads.suite import TESTS
+
+SAME = 1e-9  # relative; what another machine's arithmetic may differ by
+VERSION_BOUND = ("estimate", "interval", "because", "comparable")  # a release may judge anew
+
+
+def save(result: Result, path: Path) -> None:
+    """Writes the result with its summary made anew; raises UserError if it cannot."""
+    document = summarise(result).model_dump(mode="json")
+    write_text(path, json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes the file whole or not at all, in UTF-8; raises UserError if it cannot.
+
+    What UTF-8 cannot hold (half a surrogate pair from a log) becomes a question mark.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("x", encoding="utf-8", errors="replace", newline="") as file:
+            try:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(part, path)
+            except BaseException:
+                part.unlink()
+                raise
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}", "choose another path"
+        ) from error
+
+
+def load(path: Path) -> Result:
+    """The result in the file, its summary recomputed; raises UserError if it does not hold one."""
+    return summarise(_read(path))
+
+
+def load_checked(path: Path) -> tuple[Result, list[str]]:
+    """As ``load``, and where the stored summary is not what the samples give."""
+    stored = _read(path)
+    result = summarise(stored)
+    if stored.summary is None or result.summary is None:
+        return result, []
+    found = _differences("", stored.summary.model_dump(), result.summary.model_dump())
+    if stored.aiscore_version != __version__:
+        found = [line for line in found if not any(word in line for word in VERSION_BOUND)]
+    return result, found
+
+
+def _read(path: Path) -> Result:
+    """The result as the file has it."""
+    text = _text(path)
+    document = _json(path, text)
+    if not isinstance(document, dict) or "schema_version" not in document:
+        raise UserError(f"{path} is JSON, but not a result of aiscore", "name a result file")
+    version = document["schema_version"]
+    if type(version) is not int:  # True is an int
+        raise _broken(path, "schema_version: not a whole number")
+    if version > SCHEMA_VERSION:
+        raise UserError(f"{path} was written by a newer aiscore", "upgrade: pip install -U aiscore")
+    try:
+        result = Result.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise _broken(path, _first(error)) from error
+    for problem in _contradictions(result):
+        raise _broken(path, problem)
+    return result
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path} is not a file", "name a result file")
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not text, so not a result", "name a result file") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot read {path}: {reason}", "name a result file") from error
+    if not text.strip():
+        raise UserError(f"{path} is empty", "run it again")
+    return text
+
+
+def _json(path: Path, text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise UserError(f"{path} holds {constant}, which is no measurement", "run it again")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        if text.lstrip()[0] == "{" and _is_cut_off(error):
+            raise UserError(f"{path} is cut off at line {error.lineno}", "run it again") from error
+        place = f"line {error.lineno}, column {error.colno}"
+        raise UserError(f"{path} is not JSON ({place})", "name a result file") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not a result: {error}", "name a result file") from error
+
+
+def _is_cut_off(error: json.JSONDecodeError) -> bool:
+    """Whether the text ends where more had to come."""
+    rest = error.doc[error.pos :]
+    return "\n" not in rest.strip() and (not rest.strip() or error.msg.startswith("Unterminated"))
+
+
+def _broken(path: Path, problem: str) -> UserError:
+    return UserError(f"{path} is not a valid result: {problem}", "run it again")
+
+
+def _first(error: ValidationError) -> str:
+    """The first field that does not hold, and why."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the file"
+    return f"{place.encode('unicode_escape').decode('ascii')}: {first['msg']}"
+
+
+def _contradictions(result: Result) -> list[str]:
+    """What every field allows for itself, but the suite or another field does not."""
+    specs = {spec.id: spec for spec in TESTS[result.suite]}
+    ids = [test.id for test in result.tests]
+    if len(set(ids)) < len(ids):
+        repeated = next(test for test in ids if ids.count(test) > 1)
+        return [f"test {repeated!r} stands there twice"]
+    unknown = [test for test in [*ids, *result.run.requested] if test not in specs]
+    if unknown:
+        return [f"the {result.suite} suite has no test {unknown[0]!r}"]
+    if result.protocol is not result.policy.protocol:
+        return ["protocol and policy.protocol differ"]
+    problems = [_contradiction(test, specs[test.id]) for test in result.tests]
+    return [problem for problem in problems if problem]
+
+
+def _contradiction(test: TestRecord, spec: TestSpec) -> str | None:
+    if (test.network, test.mode) != (spec.network, spec.mode):
+        return f"test {test.id} is {spec.network} {spec.mode}, not {test.network!r} {test.mode}"
+    passes = counted_passes_s(test)
+    if test.status is Status.OK and not passes:
+        return f"test {test.id} is ok, but has no pass"
+    if test.status is Status.OK and min(passes) <= 0:
+        return f"test {test.id} has a pass that took no time"
+    return None
+
+
+def _differences(place: str, stored: Any, made: Any) -> list[str]:
+    """Where two trees of plain values differ, a line each."""
+    if isinstance(stored, dict) and isinstance(made, dict):
+        return [
+            line
+            for key in [*made, *(key for key in stored if key not in made)]
+            for line in _differences(f"{place}.{key}", stored.get(key), made.get(key))
+        ]
+    if isinstance(stored, list | tuple) and isinstance(made, list | tuple):
+        if len(stored) != len(made):
+            return [f"{place[1:]}: the file has {len(stored)} entries, its samples {len(made)}"]
+        return [
+            line
+            for index, pair in enumerate(zip(stored, made, strict=True))
+            for line in _differences(f"{place}.{index}", *pair)
+        ]
+    if (
+        isinstance(stored, float)
+        and isinstance(made, float)
+        and isclose(stored, made, rel_tol=SAME)
+    ):
+        return []
+    return (
+        [] if stored == made else [f"{place[1:]}: the file says {stored!r}, its samples {made!r}"]
+    )

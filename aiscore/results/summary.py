@@ -1,0 +1,221 @@
+"""Everything derived from a result's samples: figures per test, scores, comparability."""
+
+from collections.abc import Iterable, Sequence
+from math import hypot
+from typing import Literal, TypedDict
+
+from aiscore.results.model import (
+    PolicyRecord,
+    Result,
+    ScoreRecord,
+    Summary,
+    TestRecord,
+    TestSummary,
+)
+from aiscore.results.reference import reference_ms
+from aiscore.scoring import quick, score
+from aiscore.spec import Mode, Policy, Protocol, Status, Suite, TestSpec
+from workloads.suite import QUICK, TESTS
+
+LEADERBOARD_BACKEND = "tensorflow"
+MS_PER_S = 1000
+
+
+class Counts(TypedDict):
+    """How many of a score's own tests count."""
+
+    tests_ok: int
+    tests_expected: int
+
+
+def summarise(result: Result) -> Result:
+    """The same result with its ``summary`` made anew from the samples."""
+    return result.model_copy(update={"summary": derive(result)})
+
+
+def derive(result: Result) -> Summary:
+    """The summary that the samples give, whatever the result says."""
+    reasons = _not_comparable_because(result)
+    return Summary(
+        status=_status(result),
+        comparable_with_leaderboard=not reasons,
+        not_comparable_because=reasons,
+        scores=_scores(result),
+        tests=[_test_summary(test, result.suite) for test in result.tests],
+    )
+
+
+def counted_passes_s(test: TestRecord) -> list[float]:
+    """The passes that count, of all rounds: each round without its first."""
+    return [value for record in test.rounds for value in score.counted(record.passes_s)]
+
+
+def resized(test: TestRecord, suite: Suite) -> bool:
+    """Whether the test ran with another batch or input than the suite's: it cannot count."""
+    spec = _specs(suite)[test.id]
+    return test.batch != spec.batch or tuple(test.input) != spec.input
+
+
+def _specs(suite: Suite) -> dict[str, TestSpec]:
+    return {spec.id: spec for spec in TESTS[suite]}
+
+
+def _valid(result: Result) -> dict[str, score.Estimate]:
+    """Id to the figures (s) of each test that counts."""
+    return {
+        test.id: score.estimate(counted_passes_s(test))
+        for test in result.tests
+        if test.status is Status.OK and not resized(test, result.suite)
+    }
+
+
+def _test_summary(test: TestRecord, suite: Suite) -> TestSummary:
+    """The figures of one test; a test that is not ok has no time."""
+    passes = [value for record in test.rounds for value in record.passes_s]
+    summary = TestSummary(
+        id=test.id,
+        network=test.title,
+        mode=test.mode,
+        status=test.status,
+        passes=len(passes),
+        mean_ms=None,
+        median_ms=None,
+        std_ms=None,
+        first_ms=passes[0] * MS_PER_S if passes else None,
+        score=None,
+    )
+    if test.status is not Status.OK:
+        return summary
+    figures = score.estimate(counted_passes_s(test))
+    mean_ms = figures.mean * MS_PER_S
+    reference = reference_ms(suite)[test.id]
+    return summary.model_copy(
+        update={
+            "mean_ms": mean_ms,
+            "median_ms": figures.median * MS_PER_S,
+            "std_ms": figures.std * MS_PER_S,
+            "score": None if resized(test, suite) else score.test_score(reference, mean_ms),
+        }
+    )
+
+
+def _scores(result: Result) -> dict[str, ScoreRecord | None]:
+    if result.suite is Suite.MICRO:
+        micro = _mode_score(result, TESTS[Suite.MICRO])
+        return {"inference": None, "training": None, "ai": None, "micro": micro}
+    inference, training = (
+        _mode_score(result, [spec for spec in TESTS[Suite.FULL] if spec.mode is mode])
+        for mode in (Mode.INFERENCE, Mode.TRAINING)
+    )
+    return {"inference": inference, "training": training, "ai": _sum(inference, training)}
+
+
+def _mode_score(result: Result, specs: Sequence[TestSpec]) -> ScoreRecord:
+    """The score over these tests, all of one mode."""
+    valid = _valid(result)
+    ran = [spec.id for spec in specs if spec.id in valid]
+    counts: Counts = {"tests_ok": len(ran), "tests_expected": len(specs)}
+    if not ran:
+        return ScoreRecord(value=None, **counts)
+    value = _score_over(ran, valid, result.suite)
+    if len(ran) == len(specs):
+        error = score.relative_error([valid[test] for test in ran])
+        return ScoreRecord(
+            value=value,
+            interval=None if error is None else score.interval(value, value * error),
+            interval_kind=None if error is None else "passes",
+            **counts,
+        )
+    if result.run.quick and _is_quick_subset(ran, specs):
+        calibration = quick.INFERENCE if specs[0].mode is Mode.INFERENCE else quick.TRAINING
+        return ScoreRecord(
+            value=None,
+            estimate=round(value * calibration.factor),
+            estimate_error=calibration.error,
+            **counts,
+        )
+    return ScoreRecord(value=None, partial_value=value, **counts)
+
+
+def _score_over(tests: Iterable[str], valid: dict[str, score.Estimate], suite: Suite) -> int:
+    reference = reference_ms(suite)
+    pairs = [(reference[test], valid[test].mean * MS_PER_S) for test in tests]
+    return score.suite_score([ref for ref, _ in pairs], [mean for _, mean in pairs])
+
+
+def _is_quick_subset(ran: Sequence[str], specs: Sequence[TestSpec]) -> bool:
+    """Whether exactly the quick tests among these ran: what the calibration stands for."""
+    return set(ran) == set(QUICK) & {spec.id for spec in specs}
+
+
+def _sum(inference: ScoreRecord, training: ScoreRecord) -> ScoreRecord:
+    """The AI score: the sum of the two, of the same kind as they are."""
+    counts: Counts = {
+        "tests_ok": inference.tests_ok + training.tests_ok,
+        "tests_expected": inference.tests_expected + training.tests_expected,
+    }
+    if inference.value is not None and training.value is not None:
+        value = inference.value + training.value
+        if inference.interval and training.interval:
+            half = hypot(*(high - low for low, high in (inference.interval, training.interval))) / 2
+            return ScoreRecord(
+                value=value,
+                interval=(value - half, value + half),
+                interval_kind="passes",
+                **counts,
+            )
+        return ScoreRecord(value=value, **counts)
+    if inference.estimate is not None and training.estimate is not None:
+        return ScoreRecord(
+            value=None,
+            estimate=inference.estimate + training.estimate,
+            estimate_error=quick.AI_ERROR,
+            **counts,
+        )
+    parts = [
+        part.partial_value if part.value is None else part.value for part in (inference, training)
+    ]
+    ran = [part for part in parts if part is not None]
+    partial = sum(ran) if len(ran) == len(parts) else None
+    return ScoreRecord(value=None, partial_value=partial, **counts)
+
+
+def _status(result: Result) -> Literal["complete", "partial", "interrupted"]:
+    if result.run.interrupted:
+        return "interrupted"
+    complete = len(_valid(result)) == len(TESTS[result.suite])
+    return "complete" if complete else "partial"
+
+
+def _not_comparable_because(result: Result) -> list[str]:
+    """Why the scores are not on the leaderboard's scale, in plain words."""
+    ok, expected = len(_valid(result)), len(TESTS[result.suite])
+    named = [test.id for test in result.tests if resized(test, result.suite)]
+    reasons = {
+        "the micro suite has a scale of its own": result.suite is Suite.MICRO,
+        f"it ran on the {result.backend} backend, the leaderboard's is {LEADERBOARD_BACKEND}": (
+            result.backend != LEADERBOARD_BACKEND
+        ),
+        f"it was timed with the {result.protocol} protocol, the leaderboard's is classic": (
+            result.protocol is not Protocol.CLASSIC
+        ),
+        "the run was interrupted": result.run.interrupted,
+        f"only {ok} of {expected} tests are ok": ok < expected,
+        f"batch or input was changed: {', '.join(named)}": bool(named),
+    }
+    return [text for text, holds in reasons.items() if holds] + _cut_short(result.policy)
+
+
+def _cut_short(policy: PolicyRecord) -> list[str]:
+    """Where the timing policy asks for less than the protocol."""
+    standard = Policy()
+    return [
+        f"{text} is {getattr(policy, field):g}, the protocol's is {getattr(standard, field):g}"
+        for field, text in {
+            "passes": "the most passes of a test",
+            "min_passes": "the fewest passes of a test",
+            "max_seconds": "the time limit of a test (s)",
+            "hard_limit_s": "the hard time limit of a test (s)",
+        }.items()
+        if getattr(policy, field) < getattr(standard, field)
+    ]

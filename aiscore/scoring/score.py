@@ -1,0 +1,108 @@
+"""The scale of AI-Benchmark 0.1.2 in plain numbers: from passes to scores.
+
+A test's ratio is its reference time over its mean time; a score is 10000
+times the geometric mean of the ratios. A time may have any unit, as long as
+its reference has the same one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import exp, floor, fsum, log, sqrt
+from statistics import NormalDist, fmean, median, stdev
+
+SCALE = 10_000
+CONFIDENCE = 0.95
+ROUNDING = 1e-9  # relative; far above the error of exp and log, far below half a point
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the classic estimator makes of one test's passes; their unit is kept.
+
+    ``std`` is the population standard deviation, as the original prints it;
+    ``mean_error`` the standard error of the mean, None for a single pass.
+    """
+
+    mean: float
+    median: float
+    std: float
+    mean_error: float | None
+
+
+def counted(passes: Sequence[float]) -> Sequence[float]:
+    """The passes that count: all but the first, or the only one."""
+    return passes[1:] if len(passes) > 1 else passes
+
+
+def estimate(counted_passes: Sequence[float]) -> Estimate:
+    """The figures of one test from the passes that count (at least one)."""
+    mean = fmean(counted_passes)
+    n = len(counted_passes)
+    return Estimate(
+        mean=mean,
+        median=median(counted_passes),
+        std=sqrt(fsum((value - mean) ** 2 for value in counted_passes) / n),
+        mean_error=stdev(counted_passes) / sqrt(n) if n > 1 else None,
+    )
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    """The mean of the logarithms, raised again: cannot overflow, and knows no order."""
+    logs = [log(ratio) for ratio in ratios]
+    return exp(fsum(logs) / len(logs))
+
+
+def test_score(reference: float, time: float) -> int:
+    """The score of one test, to the nearest point."""
+    return round(SCALE * reference / time)
+
+
+def suite_score(reference: Sequence[float], times: Sequence[float]) -> int:
+    """The score over tests with these references and mean times: floored, as the original.
+
+    A value that is whole but for floating-point noise counts as whole, so
+    that the unit of time cannot decide over a point.
+    """
+    ratios = [ref / time for ref, time in zip(reference, times, strict=True)]
+    return floor(SCALE * geometric_mean(ratios) * (1 + ROUNDING))
+
+
+def relative_error(estimates: Sequence[Estimate]) -> float | None:
+    """The relative standard error of a score over these tests, from their passes alone.
+
+    Delta method on the logarithm of the score; passes are taken as independent.
+    None when a test has a single pass.
+    """
+    if any(item.mean_error is None for item in estimates):
+        return None
+    variances = ((item.mean_error or 0) ** 2 / item.mean**2 for item in estimates)
+    return sqrt(fsum(variances)) / len(estimates)
+
+
+def interval(value: float, error: float) -> tuple[float, float]:
+    """The central ``CONFIDENCE`` interval of a normal value with this standard error."""
+    half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
+    return value - half, value + half
+
+
+def printed_band(mean: float, std: float | None) -> tuple[float, float]:
+    """The means (ms) that the original prints as ``mean``.
+
+    It prints whole numbers when the spread is above 1 and the mean above 100,
+    else one decimal. A whole mean with a spread of 1.0 or none may be either:
+    then the wider band holds.
+    """
+    whole = float(mean).is_integer() and (std is None or (std >= 1 and mean >= 100))
+    half = 0.5 if whole else 0.05
+    return mean - half, mean + half
+
+
+def score_band(
+    reference: Sequence[float], printed: Sequence[tuple[float, float | None]]
+) -> tuple[int, int]:
+    """The lowest and the highest score that rounds to these printed times (ms)."""
+    bands = [printed_band(mean, std) for mean, std in printed]
+    return (
+        suite_score(reference, [high for _, high in bands]),
+        suite_score(reference, [low for low, _ in bands]),
+    )

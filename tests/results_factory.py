@@ -1,0 +1,104 @@
+"""Results made to measure, for the tests."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from aiscore.results.model import (
+    DeviceRecord,
+    EnvironmentRecord,
+    ErrorRecord,
+    OptionsRecord,
+    PolicyRecord,
+    Result,
+    RoundRecord,
+    RunRecord,
+    TestRecord,
+)
+from aiscore.results.reference import reference_ms
+from aiscore.spec import DeviceKind, Protocol, Status, Suite, TestSpec
+from workloads.suite import TESTS
+
+PASSES = 22
+PROTOCOL = {"passes": 22, "min_passes": 5, "max_seconds": 30.0, "hard_limit_s": 100.0}
+
+
+def passes_s(mean_ms: float, wobble: float = 0.0, n: int = PASSES) -> list[float]:
+    """A slow first pass, then passes around the mean: n - 1 of them, in turn below and above."""
+    rest = [mean_ms * (1 + wobble * (-1) ** index) / 1000 for index in range(n - 1)]
+    return [10 * mean_ms / 1000, *rest]
+
+
+def record(
+    spec: TestSpec, passes: Sequence[float] = (), status: Status = Status.OK, **changes: Any
+) -> TestRecord:
+    """One test of the suite with these passes."""
+    error = None if status is Status.OK else ErrorRecord(type="Error", message=status.value)
+    fields = {
+        "id": spec.id,
+        "network": spec.network,
+        "title": spec.title,
+        "mode": spec.mode,
+        "batch": spec.batch,
+        "input": list(spec.input),
+        "status": status,
+        "rounds": [RoundRecord(round=1, passes_s=list(passes))],
+        "error": error,
+    }
+    return TestRecord(**{**fields, **changes})
+
+
+def result(
+    tests: Iterable[TestRecord] | None = None,
+    *,
+    suite: Suite = Suite.FULL,
+    backend: str = "tensorflow",
+    device: str = "NVIDIA H200",
+    kind: DeviceKind = DeviceKind.GPU,
+    policy: Mapping[str, Any] | None = None,
+    software: Mapping[str, str] | None = None,
+    **run: Any,
+) -> Result:
+    """A whole run at the reference speed, or one with these tests."""
+    records = at_speed(suite=suite) if tests is None else list(tests)
+    return Result(
+        aiscore_version="0.1.0",
+        suite=suite,
+        protocol=Protocol.CLASSIC,
+        backend=backend,
+        device=DeviceRecord(kind=kind, index=0, name=device, automatic=True),
+        policy=PolicyRecord(protocol=Protocol.CLASSIC, **{**PROTOCOL, **(policy or {})}),
+        options=OptionsRecord(),
+        environment=EnvironmentRecord(
+            host={"cpu": "Intel Xeon Platinum 8468", "kernel": "6.8.0"},
+            gpus=[{"name": device, "driver": "580.95"}],
+            software=dict(software or {"python": "3.11.7", "tensorflow": "2.21.0"}),
+        ),
+        run=RunRecord(
+            **{
+                "id": "0b9b0bd2",
+                "started_at": "2026-11-30T10:00:00Z",
+                "duration_s": 369.0,
+                "arguments": ["run"],
+                "requested": [test.id for test in records],
+                "seed": 42,
+                **run,
+            }
+        ),
+        tests=records,
+    )
+
+
+def at_speed(
+    speed: float = 1.0,
+    *,
+    suite: Suite = Suite.FULL,
+    only: Iterable[str] | None = None,
+    wobble: float = 0.0,
+) -> list[TestRecord]:
+    """The suite's tests, or only these, at so many times the reference speed."""
+    wanted = None if only is None else set(only)
+    return [
+        record(spec, passes_s(reference_ms(suite)[spec.id] / speed, wobble))
+        for spec in TESTS[suite]
+        if wanted is None or spec.id in wanted
+    ]

@@ -1,0 +1,87 @@
+"""``aiscore leaderboard``: every card with its source, and a result among them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aiscore.results.reference import cards
+from aiscore.results.store import save
+from tests import golden_files
+from tests.command_line import aiscore
+from tests.results_factory import at_speed, result
+from workloads.suite import QUICK
+
+
+def rows(*arguments: object) -> list[dict]:
+    return json.loads(aiscore("leaderboard", *arguments, "--json").out)["rows"]
+
+
+def test_the_leaderboard_as_text():
+    golden_files.check("leaderboard.txt", aiscore("leaderboard").out)
+
+
+def test_every_card_is_there_with_source_and_completeness():
+    found = rows()
+    assert {row["device"] for row in found} == {card.device for card in cards()}
+    assert all(row["source_kind"] and row["completeness"] and row["source_url"] for row in found)
+
+
+def test_the_official_v100_row_leads():
+    first = rows()[0]
+    assert first["rank"] == 1
+    assert first["device"] == "NVIDIA Tesla V100 SXM2 32GB"
+    assert first["scores"] == {"inference": 17761, "training": 18030, "ai": 35791}
+    assert (first["source_kind"], first["completeness"]) == ("official ranking", "scores only")
+    assert first["tests"] == {}
+
+
+@pytest.mark.parametrize("sort", ["inference", "training", "ai"])
+def test_ranks_follow_the_score_and_leave_out_what_is_partial(sort: str):
+    ranked = [row for row in rows("--sort", sort) if row["rank"]]
+    assert [row["rank"] for row in ranked] == list(range(1, len(ranked) + 1))
+    scores = [row["scores"][sort] for row in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert all(row["score_basis"][sort] == "whole" for row in ranked)
+
+
+def test_a_score_over_a_part_of_its_tests_is_marked_and_comes_after_the_whole_ones():
+    found = rows()
+    basis = [row["score_basis"]["ai"] for row in found]
+    assert basis == sorted(basis, key=["whole", "part", None].index)
+    assert "*11100" in aiscore("leaderboard").out, "the A770 over 23 of 24 tests"
+
+
+def test_only_cpus():
+    found = rows("--kind", "cpu")
+    assert found
+    assert {row["kind"] for row in found} == {"cpu"}
+
+
+def test_a_whole_result_takes_its_rank_among_the_cards(tmp_path: Path):
+    save(result(at_speed(1.2), label="mine"), tmp_path / "r.json")
+    found = rows("--with", tmp_path / "r.json")
+    mine = next(row for row in found if row["mine"])
+    assert (mine["device"], mine["source_kind"], mine["rank"]) == ("mine", "this result", 3)
+    assert len(found) == len(cards()) + 1
+
+
+def test_a_quick_result_is_placed_by_its_estimate_and_has_no_rank(tmp_path: Path):
+    save(result(at_speed(0.07, only=QUICK), quick=True), tmp_path / "r.json")
+    found = rows("--with", tmp_path / "r.json", "--kind", "cpu")
+    place = next(index for index, row in enumerate(found) if row["mine"])
+    assert (found[place]["rank"], found[place]["score_basis"]["ai"]) == (None, "estimate")
+    assert found[place - 1]["scores"]["ai"] >= found[place]["scores"]["ai"]
+    assert "~ estimated" in aiscore("leaderboard", "--with", tmp_path / "r.json").out
+
+
+def test_a_result_of_another_backend_has_no_rank(tmp_path: Path):
+    save(result(backend="fake"), tmp_path / "r.json")
+    mine = next(row for row in rows("--with", tmp_path / "r.json") if row["mine"])
+    assert (mine["rank"], mine["score_basis"]["ai"]) == (None, "other scale")
+    assert mine["not_comparable_because"]
+    assert "!20000" in aiscore("leaderboard", "--with", tmp_path / "r.json").out
+
+
+def test_a_file_that_is_no_result_exits_2(tmp_path: Path):
+    assert aiscore("leaderboard", "--with", tmp_path / "missing.json").code == 2
