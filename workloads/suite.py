@@ -2,8 +2,7 @@
 
 The networks' architectures stand in the files of their names. Ids, batches and
 shapes are those of AI-Benchmark 0.1.2; GFLOP counts one multiply-accumulate as
-two, over the
-forward pass of the whole batch. Reference times stand in reference_scores.json.
+two, over the forward pass of the whole batch. Reference times stand in reference_scores.json.
 """
 
 from aiscore.spec import Family, Mode, Network, Shape, Suite, TestSpec
@@ -124,6 +123,8 @@ MICRO = (
 )
 # fmt: on
 
-QUICK = ("1.1", "1.2", "5.1", "5.2", "8.1", "8.3", "18.1", "18.2")  # all kinds, both modes
+# Of all choices of eight tests of five networks that take two minutes on a small CPU, the one whose
+# geometric means follow the complete cards of reference_scores.json best, in both modes.
+QUICK = ("1.1", "1.2", "2.1", "2.2", "12.1", "13.1", "13.2", "15.2")
 
 TESTS: dict[Suite, tuple[TestSpec, ...]] = {Suite.FULL: FULL, Suite.MICRO: MICRO}
