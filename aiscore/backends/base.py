@@ -88,6 +88,19 @@ class Backend(Protocol):
         ...
 
 
+@runtime_checkable
+class Simulated(Protocol):
+    """A test double that stands in for time and data as well as for a framework."""
+
+    def clock_ns(self) -> int:
+        """The clock by which its passes are timed, in nanoseconds."""
+        ...
+
+    def make_batch(self, test: TestSpec, seed: int) -> Batch:
+        """The batch of a test, in place of ``workloads.data.make_batch``."""
+        ...
+
+
 def names() -> list[str]:
     """The names of the installed backends, without importing any."""
     return sorted(point.name for point in entry_points(group=ENTRY_POINT_GROUP))

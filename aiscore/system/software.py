@@ -1,0 +1,29 @@
+"""The software that a run uses, and the environment variables that steer it."""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from aiscore import __version__
+
+STEERING = ("TF_", "CUDA_", "OMP_", "XLA_", "MKL_", "NVIDIA_", "NCCL_", "KERAS_")
+NAMES_HOSTS = "TF_CONFIG"
+
+
+def describe(framework: Mapping[str, str]) -> dict[str, str]:
+    """Versions; ``framework`` is what the backend says of its own."""
+    return {
+        "python": platform.python_version(),
+        "aiscore": __version__,
+        "numpy": version("numpy"),
+        **framework,
+    }
+
+
+def steering_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that frameworks and their libraries read; no host's name among them."""
+    return {
+        name: value if name != NAMES_HOSTS else "set (not recorded: it names hosts)"
+        for name, value in sorted(environment.items())
+        if name.startswith(STEERING)
+    }
