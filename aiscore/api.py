@@ -1,11 +1,16 @@
 """The calls that ``import aiscore`` offers."""
 
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
+from aiscore.errors import UserError
 from aiscore.execution.run import Request, execute
 from aiscore.execution.runner import Observer
 from aiscore.results.model import Result
 from aiscore.spec import Mode, Suite
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def run(
@@ -32,9 +37,9 @@ def run(
     """
     given = {key: value for key, value in locals().items() if value not in (None, False)}
     request = Request(
-        suite=Suite(suite),
+        suite=_member(Suite, suite),
         quick=quick,
-        only=None if only is None else Mode(only),
+        only=None if only is None else _member(Mode, only),
         tests=tests,
         backend=backend,
         device=device,
@@ -47,3 +52,10 @@ def run(
         arguments=tuple(f"{key}={value}" for key, value in given.items()),
     )
     return execute(request, Observer(), lambda question: yes).result
+
+
+def _member(kind: type[Choice], value: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        raise UserError(f"there is no {value!r}", f"give one of: {', '.join(kind)}") from None

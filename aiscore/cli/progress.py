@@ -15,6 +15,7 @@ from aiscore.execution.plan import Plan
 from aiscore.execution.runner import Observer
 from aiscore.report import escape
 from aiscore.results.model import TestRecord
+from aiscore.results.summary import counted_passes_s
 from aiscore.spec import Status, TestSpec
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class PlainProgress(Observer):
 
     def ended(self, record: TestRecord) -> None:
         """What became of the test."""
+        if record.status is Status.INTERRUPTED:
+            return  # all that are left are so at once, and the table says so
         self._ended += 1
         self._print(f"[{self._ended}/{self._total}] {describe(record)}")
 
@@ -62,6 +65,10 @@ class LiveProgress(PlainProgress):
         self._test: TestSpec | None = None
         self._begin = self._test_begin = time.monotonic()
 
+    def asking(self, backend: str) -> None:
+        """So that nobody wonders about the silence."""
+        self.note(f"starting {backend}")
+
     def begin(self, plan: Plan) -> None:
         """Starts to draw."""
         super().begin(plan)
@@ -71,7 +78,7 @@ class LiveProgress(PlainProgress):
         self._begin = time.monotonic()
         self._live = Live(
             console=Console(stderr=True, highlight=False),
-            get_renderable=self._line,
+            get_renderable=self._renderable,
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
             redirect_stdout=False,
@@ -96,15 +103,19 @@ class LiveProgress(PlainProgress):
         else:
             self._live.console.print(line, markup=False, soft_wrap=True)
 
-    def _line(self) -> "Text":
-        from rich.text import Text
-
+    def line(self) -> str:
+        """The running test, the time it took so far, and an estimate of the rest."""
         text = f"[{min(self._ended + 1, self._total)}/{self._total}]"
         if self._test is not None:
             text += f" {title(self._test)}, {clock(time.monotonic() - self._test_begin)}"
         text += f" | elapsed {clock(time.monotonic() - self._begin)}"
         text += f", about {clock(self._left_s())} left" if self._ended else ""
-        return Text(text, no_wrap=True, overflow="ellipsis")
+        return text
+
+    def _renderable(self) -> "Text":
+        from rich.text import Text
+
+        return Text(self.line(), no_wrap=True, overflow="ellipsis")
 
     def _left_s(self) -> float:
         """From the mean duration of the tests so far: most of them end by the same time limit."""
@@ -123,9 +134,9 @@ def describe(record: TestRecord) -> str:
     if record.status is not Status.OK:
         reason = f": {escape.terminal(record.error.message)}" if record.error else ""
         return f"{title(record)}: {record.status}{reason}"
-    passes_s = record.rounds[0].passes_s
-    mean_ms = 1000 * fmean(passes_s[1:] or passes_s)
-    return f"{title(record)}: {mean_ms:.4g} ms, {len(passes_s)} passes"
+    mean_ms = 1000 * fmean(counted_passes_s(record))
+    passes = sum(len(round_.passes_s) for round_ in record.rounds)
+    return f"{title(record)}: {mean_ms:.4g} ms, {passes} passes"
 
 
 def clock(seconds: float) -> str:

@@ -18,10 +18,17 @@ STANDARD = Policy()
 
 
 @click.command(short_help="Measure this machine and write a result file.")
-@click.option("--suite", type=click.Choice(list(Suite)), default=Suite.FULL, show_default=True)
+@click.option(
+    "--suite",
+    type=click.Choice([suite.value for suite in Suite]),
+    default="full",
+    show_default=True,
+)
 @click.option("--quick", is_flag=True, help="A few tests and passes: an estimate in minutes.")
 @click.option(
-    "--only", type=click.Choice(list(Mode)), help="Leave out the tests of the other kind."
+    "--only",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="Leave out the tests of the other kind.",
 )
 @click.option("--tests", metavar="LIST", help="Ids, numbers or names of networks: 1.1,5,resnet*.")
 @click.option("--backend", metavar="NAME", default="tensorflow", show_default=True)
@@ -60,9 +67,9 @@ STANDARD = Policy()
 @click.pass_context
 def command(
     context: click.Context,
-    suite: Suite,
+    suite: str,
     quick: bool,
-    only: Mode | None,
+    only: str | None,
     tests: str | None,
     backend: str,
     device: str,
@@ -82,9 +89,9 @@ def command(
     the tests that were finished by then are in the result file.
     """
     request = Request(
-        suite=suite,
+        suite=Suite(suite),
         quick=quick,
-        only=only,
+        only=Mode(only) if only else None,
         tests=tests,
         backend=backend,
         device=device,

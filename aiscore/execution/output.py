@@ -21,7 +21,7 @@ def default_path(started: datetime, device_name: str) -> Path:
     return DIRECTORY / f"{started:%Y%m%dT%H%M%SZ}-{slug}.json"
 
 
-def check_writable(path: Path, confirm: Confirm) -> None:
+def check_file(path: Path, confirm: Confirm) -> None:
     """Raises UserError if a result cannot or should not be written to ``path``."""
     if path.is_dir():
         raise UserError(f"{path} is a directory", "name a file in it")
@@ -32,13 +32,20 @@ def check_writable(path: Path, confirm: Confirm) -> None:
             raise UserError(f"{existing} is not a regular file", "name another one")
         if not confirm(f"{existing} exists already. Overwrite it?"):
             raise UserError(f"{existing} exists already", "name another file, or pass --yes")
-    _try_directory(path.parent)
+    if not path.parent.is_dir():
+        raise UserError(f"there is no directory {path.parent}", "make it, or choose another place")
+    _try(path.parent)
 
 
-def _try_directory(directory: Path) -> None:
-    """Writes a nameless file where the result will lie, or where its directory will be made."""
-    while not directory.exists():
-        directory = directory.parent
+def check_directory(path: Path) -> None:
+    """Raises UserError if no file can be made in ``path``, or it cannot be made itself."""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is not a directory", "name the result file with -o")
+    _try(path if path.exists() else path.parent)
+
+
+def _try(directory: Path) -> None:
+    """Makes a nameless file there."""
     try:
         with tempfile.TemporaryFile(dir=directory):
             return

@@ -5,13 +5,12 @@ import select
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from aiscore.execution.interrupts import uninterrupted
 from aiscore.messages import Job, Message, decode
 from aiscore.spec import Device, DeviceKind, Options
 
@@ -126,19 +125,6 @@ class Worker:
             os.killpg(self._process.pid, number)  # it leads its session, and so its group
         except ProcessLookupError:
             return  # the group is gone, which is the aim
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Puts Ctrl-C off: what is inside must be done to the end, and is short."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Ctrl-C reaches the main thread only
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def worker_environment(

@@ -13,10 +13,11 @@ from pathlib import Path
 from aiscore import __version__
 from aiscore.errors import UserError
 from aiscore.execution.devices import choose_device, describe_backend, hides_gpus
+from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, journal_path
-from aiscore.execution.output import DIRECTORY, Confirm, check_writable, default_path
+from aiscore.execution.output import DIRECTORY, Confirm, check_directory, check_file, default_path
 from aiscore.execution.plan import Plan, make_plan
-from aiscore.execution.process import SILENCE_LIMIT_S, uninterrupted, worker_environment
+from aiscore.execution.process import SILENCE_LIMIT_S, worker_environment
 from aiscore.execution.runner import Observer, Runner
 from aiscore.messages import Job, Ready, Unavailable
 from aiscore.results.model import (
@@ -100,8 +101,11 @@ def execute(
     before any test runs, for whatever stands in the way.
     """
     plan = make_plan(request.suite, quick=request.quick, only=request.only, tests=request.tests)
-    check_writable(request.output or DIRECTORY / "result.json", confirm)
-    observer.note(f"asking {request.backend} for its devices")
+    if request.output is None:
+        check_directory(DIRECTORY)
+    else:
+        check_file(request.output, confirm)
+    observer.asking(request.backend)
     ready = _ready(request.backend)
     device = choose_device(request.device, ready.devices)
     reading = gpu.read()
@@ -129,27 +133,24 @@ def execute(
         policy=request.policy(),
         seed=request.seed,
     )
-    with tempfile.TemporaryDirectory(prefix="aiscore-") as logs:
-        runner = Runner(
-            plan,
-            job,
-            os.environ,
-            Path(logs),
-            journal,
-            observer,
-            silence_limit_s=silence_limit_s,
-            count_oom_kills=count_oom_kills,
-        )
-        runner.run()
-    with uninterrupted():
-        run = header.run.model_copy(
-            update={
-                "duration_s": time.monotonic() - begin,
-                "interrupted": runner.interrupted,
-            }
-        )
-        result = summarise(header.model_copy(update={"run": run, "tests": runner.records}))
-        _save(result, path, journal)
+    with one_interrupt():
+        with tempfile.TemporaryDirectory(prefix="aiscore-") as logs:
+            runner = Runner(
+                plan,
+                job,
+                os.environ,
+                Path(logs),
+                journal,
+                observer,
+                silence_limit_s=silence_limit_s,
+                count_oom_kills=count_oom_kills,
+            )
+            runner.run()
+        with uninterrupted():
+            end = {"duration_s": time.monotonic() - begin, "interrupted": runner.interrupted}
+            run = header.run.model_copy(update=end)
+            result = summarise(header.model_copy(update={"run": run, "tests": runner.records}))
+            _save(result, path, journal)
     return Outcome(result, path)
 
 
@@ -203,7 +204,7 @@ def _header(
 
 def _open_journal(path: Path, header: Result) -> Journal:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(exist_ok=True)
         return Journal(journal_path(path), header)
     except OSError as error:
         reason = error.strerror or str(error)

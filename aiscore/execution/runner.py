@@ -13,13 +13,7 @@ from pathlib import Path
 
 from aiscore.execution.journal import Journal
 from aiscore.execution.plan import Plan
-from aiscore.execution.process import (
-    SILENCE_LIMIT_S,
-    Silence,
-    Worker,
-    uninterrupted,
-    worker_environment,
-)
+from aiscore.execution.process import SILENCE_LIMIT_S, Silence, Worker, worker_environment
 from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable
 from aiscore.results.model import ErrorRecord, RoundRecord, TestRecord
 from aiscore.spec import Status, TestSpec
@@ -33,6 +27,9 @@ class Observer:
 
     def note(self, text: str) -> None:
         """Something that the user should know."""
+
+    def asking(self, backend: str) -> None:
+        """The backend is being imported, which can take seconds."""
 
     def begin(self, plan: Plan) -> None:
         """The tests are about to run."""
@@ -97,9 +94,11 @@ class Runner:
                 self._run_worker()
         except KeyboardInterrupt:
             self.interrupted = True
-            with uninterrupted():
-                while self._pending:
-                    self._end_test(Status.INTERRUPTED)
+            message = f"Ctrl-C (phase: {self._phase})"
+            while self._pending:
+                error = ErrorRecord(type="Interrupted", message=message)
+                self._end_test(Status.INTERRUPTED, error=error)
+                message = "not started: Ctrl-C ended the run before"
         finally:
             self._observer.end()
 

@@ -64,7 +64,9 @@ def count_oom_kills() -> int | None:
 def _read(reader: Callable[[], str]) -> str:
     try:
         return reader()
-    except (OSError, ValueError, LookupError) as error:
+    except OSError as error:
+        return f"unknown: {error.strerror} ({error.filename})"
+    except (ValueError, LookupError) as error:
         return f"unknown: {error}"
 
 

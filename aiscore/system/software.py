@@ -1,13 +1,15 @@
 """The software that a run uses, and the environment variables that steer it."""
 
 import platform
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 
 from aiscore import __version__
 
 STEERING = ("TF_", "CUDA_", "OMP_", "XLA_", "MKL_", "NVIDIA_", "NCCL_", "KERAS_")
-NAMES_HOSTS = "TF_CONFIG"
+PRIVATE = re.compile(r"^TF_(CONFIG$|VAR_|CLI_)|KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+"""Of hosts, of Terraform (which also says TF_), and secrets."""
 
 
 def describe(framework: Mapping[str, str]) -> dict[str, str]:
@@ -21,9 +23,9 @@ def describe(framework: Mapping[str, str]) -> dict[str, str]:
 
 
 def steering_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that frameworks and their libraries read; no host's name among them."""
+    """The variables that frameworks and their libraries read, less private ones."""
     return {
-        name: value if name != NAMES_HOSTS else "set (not recorded: it names hosts)"
+        name: value
         for name, value in sorted(environment.items())
-        if name.startswith(STEERING)
+        if name.startswith(STEERING) and not PRIVATE.search(name)
     }
