@@ -13,6 +13,7 @@ from aiscore.messages import Passes
 from aiscore.results.model import TestRecord
 from aiscore.results.store import load
 from aiscore.spec import Status
+from aiscore.system import gpu
 from workloads.suite import FULL
 
 GPU = {"kind": "gpu", "index": 0, "name": "Fake GPU", "uuid": "GPU-1"}
@@ -248,6 +249,19 @@ def test_the_automatic_choice_is_named(script):
     notebook = Notebook()
     assert run("1.1", observer=notebook).device.automatic
     assert "device chosen automatically: Fake CPU" in notebook.notes
+
+
+@pytest.mark.parametrize(("visible", "said"), [(None, True), ("0", True), ("-1", False)])
+def test_a_gpu_that_the_framework_cannot_use_is_said(script, monkeypatch, visible, said):
+    card = {"name": "NVIDIA H200", "uuid": "GPU-a1"}
+    monkeypatch.setattr(gpu, "read", lambda: gpu.Reading([card]))
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    notebook = Notebook()
+    run("1.1", observer=notebook)
+    assert any("pip install 'aiscore[cuda]'" in note for note in notebook.notes) is said
+    assert run("1.1", observer=notebook, yes=True, request={"device": "cpu"})
+    assert sum("aiscore[cuda]" in note for note in notebook.notes) == said
 
 
 def test_an_existing_file_is_kept_unless_the_user_agrees(script):

@@ -20,11 +20,11 @@ from aiscore.report import escape
 
 COMMANDS = {
     "run": "Measure this machine and write a result file.",
-    "show": "Print a result again.",
-    "compare": "Say which of several results or cards is faster.",
-    "leaderboard": "List the cards of the leaderboard.",
-    "publish": "Make a score table for a page or a file.",
-    "tests": "List the suite.",
+    "show": "Print the RESULT file again, recomputed from its samples.",
+    "compare": "Compare result files and leaderboard cards with the first of them.",
+    "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
+    "publish": "Write a score table of the RESULT files, a column for each.",
+    "tests": "List the tests: network, mode, batch, input, work, size and reference time.",
     "info": "Show the machine, and what each backend needs.",
 }
 INTERRUPTED = 130

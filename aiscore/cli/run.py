@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from aiscore.cli.files import can_ask
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
 from aiscore.execution.output import DIRECTORY
 from aiscore.execution.run import Request, execute
-from aiscore.report import rows, text
+from aiscore.report import escape, rows, text
 from aiscore.spec import Mode, Policy, Status, Suite
 
 NOT_OK = 1
@@ -109,7 +110,7 @@ def command(
     if as_json:
         click.echo(json.dumps(rows.show_document(result), indent=2))
     else:
-        click.echo(text.render_result(result))
+        click.echo(text.render_result(result), nl=False)
     progress.note(f"result file: {outcome.path}")
     if result.run.interrupted:
         context.exit(INTERRUPTED)
@@ -118,7 +119,5 @@ def command(
 
 
 def _ask(question: str) -> bool:
-    """Asks on a terminal; without one there is nobody to consent."""
-    if not sys.stdin.isatty():
-        return False
-    return click.confirm(question, err=True)
+    """Without a terminal there is nobody to consent."""
+    return can_ask() and click.confirm(escape.terminal(question), err=True)
