@@ -1,9 +1,10 @@
 """How good is this card for deep learning? aiscore measures it."""
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from aiscore.api import run as run
     from aiscore.results.model import Result
     from aiscore.scoring.compare import Comparison
 
@@ -33,3 +34,12 @@ def compare(a: "Result | str | PathLike[str]", b: "Result | str | PathLike[str]"
         for side in (a, b)
     ]
     return subject.compare_subjects(*sides)
+
+
+def __getattr__(name: str) -> Any:
+    """``run``, imported when it is first used: the command line starts without the engine."""
+    if name == "run":
+        from aiscore.api import run
+
+        return run
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -78,7 +78,7 @@ def test_an_existing_file_is_kept_without_yes(files: list[Path], tmp_path: Path)
 def test_on_a_terminal_it_asks(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ):
-    monkeypatch.setattr("aiscore.cli.files._can_ask", lambda: True)
+    monkeypatch.setattr("aiscore.cli.files.can_ask", lambda: True)
     path = tmp_path / "table.md"
     path.write_text("old")
     asked = aiscore("publish", files[0], "-o", path, typed=answer)

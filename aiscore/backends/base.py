@@ -7,11 +7,12 @@ a framework. A backend names no network, and the runner names no backend.
 
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Protocol, runtime_checkable
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from aiscore.spec import Device, Network, Options, TestSpec
+
+if TYPE_CHECKING:
+    import numpy as np  # the parent asks for the backends' names, and needs no arrays
 
 ENTRY_POINT_GROUP = "aiscore.backends"
 
@@ -20,8 +21,8 @@ ENTRY_POINT_GROUP = "aiscore.backends"
 class Batch:
     """One batch on the host, as the original feeds it: float64, or text."""
 
-    input: np.ndarray
-    target: np.ndarray | None
+    input: "np.ndarray"
+    target: "np.ndarray | None"
 
 
 class MissingFramework(Exception):
@@ -41,11 +42,11 @@ class Session(Protocol):
         """Builds and compiles what this test needs. Nothing of it is timed."""
         ...
 
-    def classic_pass(self, batch: Batch) -> np.ndarray | None:
+    def classic_pass(self, batch: Batch) -> "np.ndarray | None":
         """Host batch in, host output out (training: a step, and nothing out)."""
         ...
 
-    def output(self, batch: Batch) -> np.ndarray:
+    def output(self, batch: Batch) -> "np.ndarray":
         """The test's output, for checking outside the timed region.
 
         Training tests give the network's output after the steps so far.
@@ -85,6 +86,19 @@ class Backend(Protocol):
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Whether this error of the framework means that memory ran out."""
+        ...
+
+
+@runtime_checkable
+class Simulated(Protocol):
+    """A test double that stands in for time and data as well as for a framework."""
+
+    def clock_ns(self) -> int:
+        """The clock by which its passes are timed, in nanoseconds."""
+        ...
+
+    def make_batch(self, test: TestSpec, seed: int) -> Batch:
+        """The batch of a test, in place of ``workloads.data.make_batch``."""
         ...
 
 

@@ -23,13 +23,14 @@ def may_write(path: str, yes: bool) -> None:
     """Raises UserError if the file exists and nobody agrees to its loss."""
     if path == "-" or yes or not Path(path).exists():
         return
-    if not _can_ask():
+    if not can_ask():
         raise UserError(f"{path} exists", "pass --yes to overwrite it, or choose another path")
     if not click.confirm(f"{terminal(path)} exists. Overwrite it?", err=True):
         raise UserError(f"{path} was left as it is", "choose another path")
 
 
-def _can_ask() -> bool:
+def can_ask() -> bool:
+    """Whether somebody is there to answer."""
     return sys.stdin.isatty()
 
 

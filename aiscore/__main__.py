@@ -1,0 +1,7 @@
+"""``python -m aiscore`` is ``aiscore``."""
+
+import sys
+
+from aiscore.cli.main import main
+
+sys.exit(main())

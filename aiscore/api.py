@@ -1,0 +1,61 @@
+"""The calls that ``import aiscore`` offers."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from aiscore.errors import UserError
+from aiscore.execution.run import Request, execute
+from aiscore.execution.runner import Observer
+from aiscore.results.model import Result
+from aiscore.spec import Mode, Suite
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def run(
+    *,
+    suite: str = Suite.FULL,
+    quick: bool = False,
+    only: str | None = None,
+    tests: str | None = None,
+    backend: str = "tensorflow",
+    device: str = "auto",
+    passes: int | None = None,
+    max_seconds_per_test: float | None = None,
+    memory_fraction: float | None = None,
+    seed: int = 0,
+    label: str | None = None,
+    output: str | Path | None = None,
+    yes: bool = False,
+) -> Result:
+    """Runs the suite as ``aiscore run`` does, quietly; the keywords are its options.
+
+    The result is written to ``output``, or to its default place, as well as
+    returned. Ctrl-C returns what there is, marked interrupted. Raises
+    ``aiscore.errors.UserError``.
+    """
+    given = {key: value for key, value in locals().items() if value not in (None, False)}
+    request = Request(
+        suite=_member(Suite, suite),
+        quick=quick,
+        only=None if only is None else _member(Mode, only),
+        tests=tests,
+        backend=backend,
+        device=device,
+        passes=passes,
+        max_seconds_per_test=max_seconds_per_test,
+        memory_fraction=memory_fraction,
+        seed=seed,
+        label=label,
+        output=None if output is None else Path(output),
+        arguments=tuple(f"{key}={value}" for key, value in given.items()),
+    )
+    return execute(request, Observer(), lambda question: yes).result
+
+
+def _member(kind: type[Choice], value: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        raise UserError(f"there is no {value!r}", f"give one of: {', '.join(kind)}") from None

@@ -1,0 +1,176 @@
+"""The test double: a backend that computes nothing, for the tests of everything else.
+
+Its passes take the times and fail in the ways that a script says. The clock
+is simulated: a second of passes takes no time. Its results are never
+comparable with the leaderboard, and ``--help`` does not name it.
+
+The environment variable ``AISCORE_FAKE_SCRIPT`` names a JSON file, all of it
+optional::
+
+    {"start": "exit" | "hang" | "missing",        what happens instead of a start
+     "devices": [{"kind": "gpu", "index": 0, "name": "...", "uuid": "..."}],
+     "software": {"fake": "1"},
+     "tests": {"1.1": {"passes_ms": [3, 1],       cycled
+                       "failure": "oom",          one of FAILURES
+                       "at_pass": 2},             from 0, which is the default
+               "*": {...}}}                       every test that is not named
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from aiscore.backends.base import Batch, MissingFramework
+from aiscore.messages import device_from_dict
+from aiscore.spec import Device, DeviceKind, Mode, Network, Options, TestSpec
+
+SCRIPT_VARIABLE = "AISCORE_FAKE_SCRIPT"
+NS_PER_MS = 1_000_000
+CPU = Device(kind=DeviceKind.CPU, index=0, name="Fake CPU")
+
+
+class FakeOutOfMemory(Exception):
+    """What a framework would raise when its device is full."""
+
+
+def _out_of_memory() -> NoReturn:
+    raise FakeOutOfMemory("the script says that memory ran out")
+
+
+def _error() -> NoReturn:
+    raise RuntimeError("the script says that this pass fails")
+
+
+def _signal(number: signal.Signals) -> Callable[[], None]:
+    return lambda: os.kill(os.getpid(), number)
+
+
+def _hang() -> NoReturn:
+    while True:
+        time.sleep(3600)
+
+
+def _garbage() -> None:
+    os.write(int(sys.argv[1]), b'{"event": "\xff\n')  # into the worker's answers
+    _hang()
+
+
+IN_A_PASS: dict[str, Callable[[], None]] = {
+    "oom": _out_of_memory,
+    "error": _error,
+    "segfault": _signal(signal.SIGSEGV),
+    "kill": _signal(signal.SIGKILL),
+    "hang": _hang,
+    "garbage": _garbage,
+}
+FAILURES = (*IN_A_PASS, "not_finite", "wrong_shape", "unsupported")
+
+
+class FakeBackend:
+    """Runs nothing, by a script."""
+
+    name = "fake"
+
+    def __init__(self) -> None:
+        path = os.environ.get(SCRIPT_VARIABLE)
+        self.script: dict[str, Any] = json.loads(Path(path).read_text()) if path else {}
+        self.now_ns = 0
+        match self.script.get("start"):
+            case "exit":
+                sys.exit("the script says that the worker does not start")
+            case "hang":
+                _hang()
+            case "missing":
+                raise MissingFramework("Fakework", "pip install fakework")
+
+    def clock_ns(self) -> int:
+        """The simulated time."""
+        return self.now_ns
+
+    def make_batch(self, test: TestSpec, seed: int) -> Batch:
+        """Next to nothing: the suite's real batches take seconds to make."""
+        return Batch(input=np.zeros(1), target=None)
+
+    def software(self) -> dict[str, str]:
+        """As scripted."""
+        return dict(self.script.get("software", {"fake": "1"}))
+
+    def devices(self) -> list[Device]:
+        """As scripted; a CPU without a script."""
+        if "devices" not in self.script:
+            return [CPU]
+        return [device_from_dict(device) for device in self.script["devices"]]
+
+    def unsupported(self, test: TestSpec, device: Device) -> str | None:
+        """As scripted."""
+        failure = self.rules(test).get("failure")
+        return "the script says so" if failure == "unsupported" else None
+
+    def open(self, network: Network, device: Device, options: Options, seed: int) -> "FakeSession":
+        """A session that needs nothing."""
+        return FakeSession(self)
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Only the error that the script raises."""
+        return isinstance(error, FakeOutOfMemory)
+
+    def rules(self, test: TestSpec) -> dict[str, Any]:
+        """What the script says of a test."""
+        tests = self.script.get("tests", {})
+        rules: dict[str, Any] = tests.get(test.id, tests.get("*", {}))
+        if "failure" in rules and rules["failure"] not in FAILURES:
+            raise ValueError(f"no such failure: {rules['failure']!r}")
+        return rules
+
+
+class FakeSession:
+    """One network that is not there."""
+
+    def __init__(self, backend: FakeBackend) -> None:
+        self._backend = backend
+
+    def prepare(self, test: TestSpec, batch: Batch) -> None:
+        """Takes the rules of this test."""
+        rules = self._backend.rules(test)
+        self._test = test
+        self._failure = rules.get("failure")
+        self._at_pass = rules.get("at_pass", 0)
+        self._passes_ms = rules.get("passes_ms", default_passes_ms(test))
+        self._index = 0
+
+    def classic_pass(self, batch: Batch) -> np.ndarray | None:
+        """Moves the clock on, or fails."""
+        if self._failure in IN_A_PASS and self._index == self._at_pass:
+            IN_A_PASS[self._failure]()
+        pass_ms = self._passes_ms[self._index % len(self._passes_ms)]
+        self._backend.now_ns += round(pass_ms * NS_PER_MS)
+        self._index += 1
+        return None
+
+    def output(self, batch: Batch) -> np.ndarray:
+        """Zeros of the right shape that take no memory, unless scripted otherwise."""
+        shape = (self._test.batch, *(self._test.target or (1,)))
+        if self._failure == "wrong_shape":
+            shape = (*shape, 2)
+        value = np.nan if self._failure == "not_finite" else 0.0
+        return np.broadcast_to(np.float32(value), shape)
+
+    def peak_device_bytes(self) -> int | None:
+        """There is no device."""
+        return None
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def default_passes_ms(test: TestSpec) -> list[float]:
+    """A device of 10 TFLOP/s that warms up in the first pass; a training step costs thrice."""
+    pass_ms = test.gflop / 10 * (3 if test.mode is Mode.TRAINING else 1)
+    return [10 * pass_ms, *21 * [pass_ms]]

@@ -1,0 +1,140 @@
+"""The command ``aiscore``: finds the command's module, and reports every error in one line.
+
+A command is a module of this package that holds a click command by the name of
+``command``. Only the module of the command that was called is imported.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from aiscore import __version__
+from aiscore.errors import UserError
+from aiscore.report import escape
+
+COMMANDS = {
+    "run": "Measure this machine and write a result file.",
+    "show": "Print the RESULT file again, recomputed from its samples.",
+    "compare": "Compare result files and leaderboard cards with the first of them.",
+    "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
+    "publish": "Write a score table of the RESULT files, a column for each.",
+    "tests": "List the tests: network, mode, batch, input, work, size and reference time.",
+    "info": "Show the machine, and what each backend needs.",
+}
+INTERRUPTED = 130
+
+
+@dataclass
+class State:
+    """What ``main`` has to know after a command has failed."""
+
+    debug: bool = False
+
+
+def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.ensure_object(State).debug = value
+
+
+class LazyGroup(click.Group):
+    """Knows its commands' names and help, and imports one when it is called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """In the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Imports the command."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"aiscore.cli.{name}").command
+        if not any(parameter.name == "debug" for parameter in command.params):
+            command.params.append(_debug_option())
+        return command
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name for one that there is not."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            advice = f"did you mean {close[0]}?" if close else "see 'aiscore --help'"
+            raise UserError(f"there is no command {args[0]!r}", advice)
+        return super().resolve_command(context, args)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _debug_option() -> click.Option:
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_set_debug,
+        help="Show the traceback of an error.",
+    )
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="aiscore", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Score this machine for deep learning.
+
+    Runs the tests of AI-Benchmark with real networks and gives scores that can
+    be compared with its leaderboard.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit code: 0, 1 a finding, 2 an error, 130 Ctrl-C."""
+    state = State()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        with cli.make_context("aiscore", list(arguments), obj=state) as context:
+            cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("aiscore: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()  # the reader has read enough
+        return 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "aiscore"
+        return _report(state, error.format_message(), f"see '{path} --help'")
+    except click.ClickException as error:
+        return _report(state, error.format_message(), "")
+    except UserError as error:
+        return _report(state, error.problem, error.advice, error.exit_code)
+    except Exception as error:
+        problem = f"internal error: {type(error).__name__}: {error}"
+        return _report(state, problem, "please report it with the output of --debug")
+    return 0
+
+
+def _report(state: State, problem: str, advice: str, exit_code: int = 2) -> int:
+    """Called while an error is handled."""
+    if state.debug:
+        traceback.print_exc()
+    line = f"{problem.rstrip('.')}; {advice}" if advice else problem
+    click.echo(f"aiscore: error: {escape.terminal(line)}", err=True)
+    return exit_code
+
+
+def _discard_output() -> None:
+    """Keeps Python's last flush from failing on the closed pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,146 @@
+"""Progress on stderr: a line per finished test, and on a terminal one that lives.
+
+The live line is drawn twice a second at most, by a thread that sleeps in
+between: the display must not take a core from the measured process.
+"""
+
+import sys
+import time
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import click
+
+from aiscore.execution.plan import Plan
+from aiscore.execution.runner import Observer
+from aiscore.report import escape
+from aiscore.results.model import TestRecord
+from aiscore.results.summary import counted_passes_s
+from aiscore.spec import Status, TestSpec
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
+
+REFRESHES_PER_S = 2
+
+
+def observer() -> Observer:
+    """The progress that suits stderr."""
+    return LiveProgress() if sys.stderr.isatty() else PlainProgress()
+
+
+class PlainProgress(Observer):
+    """One line per finished test."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._ended = 0
+
+    def note(self, text: str) -> None:
+        """On a line of its own."""
+        self._print(f"aiscore: {escape.terminal(text)}")
+
+    def begin(self, plan: Plan) -> None:
+        """Learns how many tests there are."""
+        self._total = len(plan.tests)
+
+    def ended(self, record: TestRecord) -> None:
+        """What became of the test."""
+        if record.status is Status.INTERRUPTED:
+            return  # all that are left are so at once, and the table says so
+        self._ended += 1
+        self._print(f"[{self._ended}/{self._total}] {describe(record)}")
+
+    def _print(self, line: str) -> None:
+        click.echo(line, err=True)
+
+
+class LiveProgress(PlainProgress):
+    """The same lines, with the running test below them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: Live | None = None
+        self._test: TestSpec | None = None
+        self._begin = self._test_begin = time.monotonic()
+
+    def asking(self, backend: str) -> None:
+        """So that nobody wonders about the silence."""
+        self.note(f"starting {backend}")
+
+    def begin(self, plan: Plan) -> None:
+        """Starts to draw."""
+        super().begin(plan)
+        from rich.console import Console
+        from rich.live import Live
+
+        self._begin = time.monotonic()
+        self._live = Live(
+            console=Console(stderr=True, highlight=False),
+            get_renderable=self._renderable,
+            refresh_per_second=REFRESHES_PER_S,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._live.start()
+
+    def started(self, test: TestSpec) -> None:
+        """The test to show."""
+        self._test = test
+        self._test_begin = time.monotonic()
+
+    def end(self) -> None:
+        """Clears the live line."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _print(self, line: str) -> None:
+        if self._live is None:
+            super()._print(line)
+        else:
+            self._live.console.print(line, markup=False, soft_wrap=True)
+
+    def line(self) -> str:
+        """The running test, the time it took so far, and an estimate of the rest."""
+        text = f"[{min(self._ended + 1, self._total)}/{self._total}]"
+        if self._test is not None:
+            text += f" {title(self._test)}, {clock(time.monotonic() - self._test_begin)}"
+        text += f" | elapsed {clock(time.monotonic() - self._begin)}"
+        text += f", about {clock(self._left_s())} left" if self._ended else ""
+        return text
+
+    def _renderable(self) -> "Text":
+        from rich.text import Text
+
+        return Text(self.line(), no_wrap=True, overflow="ellipsis")
+
+    def _left_s(self) -> float:
+        """From the mean duration of the tests so far: most of them end by the same time limit."""
+        mean_s = (self._test_begin - self._begin) / self._ended
+        running_s = time.monotonic() - self._test_begin
+        return max(0.0, mean_s - running_s) + mean_s * (self._total - self._ended - 1)
+
+
+def title(test: TestSpec | TestRecord) -> str:
+    """A test in words."""
+    return f"{test.id} {test.title} {test.mode}"
+
+
+def describe(record: TestRecord) -> str:
+    """A finished test in words."""
+    if record.status is not Status.OK:
+        reason = f": {escape.terminal(record.error.message)}" if record.error else ""
+        return f"{title(record)}: {record.status}{reason}"
+    mean_ms = 1000 * fmean(counted_passes_s(record))
+    passes = sum(len(round_.passes_s) for round_ in record.rounds)
+    return f"{title(record)}: {mean_ms:.4g} ms, {passes} passes"
+
+
+def clock(seconds: float) -> str:
+    """``1:02:03`` or ``2:03``."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

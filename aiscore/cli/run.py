@@ -1,0 +1,123 @@
+"""``aiscore run``."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from aiscore.cli.files import can_ask
+from aiscore.cli.main import INTERRUPTED
+from aiscore.cli.progress import observer
+from aiscore.execution.output import DIRECTORY
+from aiscore.execution.run import Request, execute
+from aiscore.report import escape, rows, text
+from aiscore.spec import Mode, Policy, Status, Suite
+
+NOT_OK = 1
+STANDARD = Policy()
+
+
+@click.command(short_help="Measure this machine and write a result file.")
+@click.option(
+    "--suite",
+    type=click.Choice([suite.value for suite in Suite]),
+    default="full",
+    show_default=True,
+)
+@click.option("--quick", is_flag=True, help="A few tests and passes: an estimate in minutes.")
+@click.option(
+    "--only",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="Leave out the tests of the other kind.",
+)
+@click.option("--tests", metavar="LIST", help="Ids, numbers or names of networks: 1.1,5,resnet*.")
+@click.option("--backend", metavar="NAME", default="tensorflow", show_default=True)
+@click.option(
+    "--device",
+    metavar="auto|cpu|gpu|gpu:N|UUID|NAME",
+    default="auto",
+    show_default=True,
+    help="Part of a name or UUID is enough if it fits one device.",
+)
+@click.option("--passes", type=int, metavar="N", help=f"At most N a test; else {STANDARD.passes}.")
+@click.option(
+    "--max-seconds-per-test",
+    type=float,
+    metavar="S",
+    help=f"No pass starts later, the first {STANDARD.min_passes} aside; "
+    f"else {STANDARD.max_seconds:g}.",
+)
+@click.option(
+    "--memory-fraction",
+    type=float,
+    metavar="F",
+    help="Share of the GPU's memory for the framework; else it grows on demand.",
+)
+@click.option("--seed", type=int, metavar="N", default=0, show_default=True)
+@click.option("--label", metavar="TEXT", help="A name for this result.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help=f"The result file; else {DIRECTORY}/<UTC time>-<device>.json.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
+@click.option("--yes", is_flag=True, help="Overwrite without asking.")
+@click.pass_context
+def command(
+    context: click.Context,
+    suite: str,
+    quick: bool,
+    only: str | None,
+    tests: str | None,
+    backend: str,
+    device: str,
+    passes: int | None,
+    max_seconds_per_test: float | None,
+    memory_fraction: float | None,
+    seed: int,
+    label: str | None,
+    output: Path | None,
+    as_json: bool,
+    yes: bool,
+) -> None:
+    """Measure this machine and write a result file.
+
+    Progress goes to stderr, the table and the scores to stdout. Exit code 1
+    says that a test that was asked for is not ok, 130 that Ctrl-C ended the run:
+    the tests that were finished by then are in the result file.
+    """
+    request = Request(
+        suite=Suite(suite),
+        quick=quick,
+        only=Mode(only) if only else None,
+        tests=tests,
+        backend=backend,
+        device=device,
+        passes=passes,
+        max_seconds_per_test=max_seconds_per_test,
+        memory_fraction=memory_fraction,
+        seed=seed,
+        label=label,
+        output=output,
+        arguments=tuple(sys.argv[1:]),
+    )
+    progress = observer()
+    outcome = execute(request, progress, lambda question: yes or _ask(question))
+    result = outcome.result
+    if as_json:
+        click.echo(json.dumps(rows.show_document(result), indent=2))
+    else:
+        click.echo(text.render_result(result), nl=False)
+    progress.note(f"result file: {outcome.path}")
+    if result.run.interrupted:
+        context.exit(INTERRUPTED)
+    if any(test.status is not Status.OK for test in result.tests):
+        context.exit(NOT_OK)
+
+
+def _ask(question: str) -> bool:
+    """Without a terminal there is nobody to consent."""
+    return can_ask() and click.confirm(escape.terminal(question), err=True)

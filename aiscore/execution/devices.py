@@ -1,0 +1,104 @@
+"""What a backend can use here, and which of its devices was asked for."""
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from aiscore.backends import base
+from aiscore.errors import UserError
+from aiscore.execution.process import Silence, Worker, worker_environment
+from aiscore.messages import Job, Ready, Unavailable
+from aiscore.spec import Device, DeviceKind, Options
+from aiscore.system import gpu
+
+TEST_DOUBLE = "fake"
+START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes minutes
+GPU_INDEX = re.compile(r"gpu:(\d+)")
+
+
+def offered_backends() -> list[str]:
+    """The installed backends that measure something."""
+    return [name for name in base.names() if name != TEST_DOUBLE]
+
+
+def describe_backend(name: str) -> Ready | Unavailable:
+    """Asks a worker what the backend is and sees.
+
+    Raises UserError for an unknown backend, and for one that does not start.
+    """
+    if name not in base.names():
+        raise UserError(f"there is no backend {name!r}", f"there are: {_list(offered_backends())}")
+    environment = worker_environment(os.environ, None, Options())
+    with tempfile.TemporaryDirectory(prefix="aiscore-") as directory:
+        log = Path(directory) / "describe.log"
+        with Worker(Job(backend=name), environment, log) as worker:
+            try:
+                answer = worker.receive(START_LIMIT_S)
+                if isinstance(answer, Unavailable):
+                    return answer
+                if isinstance(answer, Ready):
+                    gpus = gpu.read().gpus
+                    devices = gpu.identify(answer.devices, gpus, environment)
+                    return Ready(
+                        software=answer.software, devices=devices, import_s=answer.import_s
+                    )
+                problem = f"exit status {worker.wait()}" if answer is None else str(answer)
+            except Silence:
+                problem = f"nothing came for {START_LIMIT_S:g} s"
+            except ValueError as error:
+                problem = str(error)
+            last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
+    raise UserError(f"the {name} backend does not start ({problem})", f"its last line: {last}")
+
+
+def choose_device(text: str, devices: tuple[Device, ...]) -> Device:
+    """The device that ``text`` names: auto, cpu, gpu, gpu:N, a UUID, or part of either name.
+
+    Raises UserError where none fits, or several do.
+    """
+    if not devices:
+        raise UserError("this backend sees no device", "'aiscore info' says what it needs")
+    wanted = text.strip().lower()
+    gpus = [device for device in devices if device.kind is DeviceKind.GPU]
+    if wanted == "auto":
+        return next(iter(gpus), devices[0])
+    if wanted == "gpu":
+        fitting = gpus[:1]
+    elif wanted == "cpu":
+        fitting = [device for device in devices if device.kind is DeviceKind.CPU]
+    elif match := GPU_INDEX.fullmatch(wanted):
+        fitting = [device for device in gpus if device.index == int(match[1])]
+    elif wanted:
+        fitting = [device for device in devices if _fits(wanted, device)]
+    else:
+        fitting = []
+    if not fitting:
+        raise UserError(f"there is no device {text!r}", f"there are: {_list_devices(devices)}")
+    if len(fitting) > 1:
+        raise UserError(f"several devices fit {text!r}", f"choose one of: {_list_devices(fitting)}")
+    return fitting[0]
+
+
+def hides_gpus(variables: Mapping[str, str]) -> bool:
+    """Whether the caller's environment keeps frameworks from every GPU."""
+    return variables.get("CUDA_VISIBLE_DEVICES", "0").strip() in {"", "-1"}
+
+
+def _fits(wanted: str, device: Device) -> bool:
+    return wanted in device.name.lower() or wanted in (device.uuid or "").lower()
+
+
+def _list_devices(devices: tuple[Device, ...] | list[Device]) -> str:
+    return _list([_title(device) for device in devices])
+
+
+def _title(device: Device) -> str:
+    if device.kind is DeviceKind.CPU:
+        return f"cpu ({device.name})"
+    return f"gpu:{device.index} ({', '.join(filter(None, (device.name, device.uuid)))})"
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"

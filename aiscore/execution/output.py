@@ -1,0 +1,54 @@
+"""Where a result goes: checked for writing before any work, without leaving a trace."""
+
+import re
+import tempfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from aiscore.errors import UserError
+from aiscore.execution.journal import journal_path
+
+DIRECTORY = Path("aiscore-results")
+
+Confirm = Callable[[str], bool]
+"""Asks the user a question; no terminal, no consent."""
+
+
+def default_path(started: datetime, device_name: str) -> Path:
+    """``aiscore-results/<UTC time>-<device>.json`` in the current directory."""
+    slug = re.sub(r"[^a-z0-9]+", "-", device_name.lower()).strip("-") or "device"
+    return DIRECTORY / f"{started:%Y%m%dT%H%M%SZ}-{slug}.json"
+
+
+def check_file(path: Path, confirm: Confirm) -> None:
+    """Raises UserError if a result cannot or should not be written to ``path``."""
+    if path.is_dir():
+        raise UserError(f"{path} is a directory", "name a file in it")
+    for existing in (path, journal_path(path)):
+        if not existing.exists():
+            continue
+        if not existing.is_file():
+            raise UserError(f"{existing} is not a regular file", "name another one")
+        if not confirm(f"{existing} exists already. Overwrite it?"):
+            raise UserError(f"{existing} exists already", "name another file, or pass --yes")
+    if not path.parent.is_dir():
+        raise UserError(f"there is no directory {path.parent}", "make it, or choose another place")
+    _try(path.parent)
+
+
+def check_directory(path: Path) -> None:
+    """Raises UserError if no file can be made in ``path``, or it cannot be made itself."""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is not a directory", "name the result file with -o")
+    _try(path if path.exists() else path.parent)
+
+
+def _try(directory: Path) -> None:
+    """Makes a nameless file there."""
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            return
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write in {directory}: {reason}", "choose another place") from error

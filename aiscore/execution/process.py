@@ -1,0 +1,154 @@
+"""A worker process: its start, its answers within a deadline, its end."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from aiscore.execution.interrupts import uninterrupted
+from aiscore.messages import Job, Message, decode
+from aiscore.spec import Device, DeviceKind, Options
+
+SILENCE_LIMIT_S = 1800.0  # one pass of the largest test on a slow CPU takes minutes
+GRACE_S = 10.0
+LOG_LINES = 50
+LOG_TAIL_BYTES = 1 << 16
+CHUNK_BYTES = 1 << 16
+
+
+class Silence(Exception):
+    """Nothing came from the worker within the deadline."""
+
+
+class Worker:
+    """A running worker in a session of its own; leaving the context ends it.
+
+    Whatever the framework prints goes to ``log``.
+    """
+
+    def __init__(self, job: Job, environment: Mapping[str, str], log: Path) -> None:
+        self._log = log
+        self._buffer = b""
+        self._answers, answers_end = os.pipe()
+        try:
+            with log.open("wb") as output:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "aiscore.worker", str(answers_end)],
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
+                    env=dict(environment),
+                    pass_fds=[answers_end],
+                    start_new_session=True,
+                )
+        except BaseException:
+            os.close(self._answers)
+            raise
+        finally:
+            os.close(answers_end)
+        self._send(job)
+
+    def _send(self, job: Job) -> None:
+        stdin = self._process.stdin
+        if stdin is None:
+            raise RuntimeError("the worker was started without standard input")
+        try:
+            stdin.write(f"{job.to_json()}\n".encode())
+            stdin.flush()  # and stays open: its end would end the worker
+        except BrokenPipeError:
+            self._buffer = b""  # it died at once, which the end of its answers will show
+
+    def receive(self, limit_s: float) -> Message | None:
+        """The next message; None when the worker has closed its side.
+
+        Sleeps on the pipe. Raises ``Silence`` after ``limit_s``, and ValueError
+        for a line that is not a message.
+        """
+        poll = select.poll()
+        poll.register(self._answers, select.POLLIN)
+        while b"\n" not in self._buffer:
+            if not poll.poll(limit_s * 1000):
+                raise Silence
+            chunk = os.read(self._answers, CHUNK_BYTES)
+            if not chunk:
+                return None
+            self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return decode(line.decode())
+
+    def wait(self) -> int:
+        """How it ended: the exit status, or minus the signal's number. Ends it if need be."""
+        try:
+            return self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._terminate()
+            return self._process.wait()
+
+    def log_tail(self) -> list[str]:
+        """The last lines that it printed."""
+        with self._log.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            log.seek(max(0, size - LOG_TAIL_BYTES))
+            return log.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with uninterrupted():
+            self._terminate()
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            os.close(self._answers)
+
+    def _terminate(self) -> None:
+        """Ends the whole group, gently first."""
+        self._signal(signal.SIGTERM)
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)  # it leads its session, and so its group
+        except ProcessLookupError:
+            return  # the group is gone, which is the aim
+
+
+def worker_environment(
+    caller: Mapping[str, str], device: Device | None, options: Options
+) -> dict[str, str]:
+    """The environment in which a framework is imported.
+
+    With a device the worker sees no other GPU. GPUs are numbered as
+    nvidia-smi numbers them, so that ``gpu:1`` means the same card to both.
+    """
+    environment = dict(caller)
+    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    if options.memory_fraction is None:
+        environment.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    if device is not None:
+        environment["CUDA_VISIBLE_DEVICES"] = _visible(caller, device)
+    return environment
+
+
+def _visible(caller: Mapping[str, str], device: Device) -> str:
+    if device.kind is DeviceKind.CPU:
+        return "-1"
+    if device.uuid is not None:
+        return device.uuid
+    visible = caller.get("CUDA_VISIBLE_DEVICES")
+    return str(device.index) if visible is None else visible.split(",")[device.index].strip()

@@ -1,0 +1,234 @@
+"""Runs a plan in worker processes, and makes a record of every test.
+
+A failure is charged to the test in which it happened; a new worker does the
+tests that are left. Nothing here knows a backend or a network.
+"""
+
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+from aiscore.execution.journal import Journal
+from aiscore.execution.plan import Plan
+from aiscore.execution.process import SILENCE_LIMIT_S, Silence, Worker, worker_environment
+from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable
+from aiscore.results.model import ErrorRecord, RoundRecord, TestRecord
+from aiscore.spec import Status, TestSpec
+from aiscore.system.host import count_oom_kills
+
+START = "start"
+
+
+class Observer:
+    """Watches a run. All calls come from the thread that runs, between measurements."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
+
+    def asking(self, backend: str) -> None:
+        """The backend is being imported, which can take seconds."""
+
+    def begin(self, plan: Plan) -> None:
+        """The tests are about to run."""
+
+    def started(self, test: TestSpec) -> None:
+        """A test is next."""
+
+    def ended(self, record: TestRecord) -> None:
+        """A test has ended, in whatever way."""
+
+    def end(self) -> None:
+        """No test follows."""
+
+
+class _Failed(Exception):
+    """The worker is of no more use, because of the test it was at."""
+
+    def __init__(self, status: Status, kind: str, message: str) -> None:
+        self.status = status
+        self.kind = kind
+        super().__init__(message)
+
+
+class Runner:
+    """One run of a plan; ``records`` holds the tests that have ended, in order.
+
+    ``job`` is what every worker is told, less its network and tests. A worker
+    that says nothing for ``silence_limit_s`` is ended: its test is a timeout.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        job: Job,
+        caller_environment: Mapping[str, str],
+        logs: Path,
+        journal: Journal,
+        observer: Observer,
+        *,
+        silence_limit_s: float = SILENCE_LIMIT_S,
+        count_oom_kills: Callable[[], int | None] = count_oom_kills,
+    ) -> None:
+        self.records: list[TestRecord] = []
+        self.interrupted = False
+        self._plan = plan
+        self._pending = deque(plan.tests)
+        self._job = job
+        self._environment = worker_environment(caller_environment, job.device, job.options)
+        self._logs = logs
+        self._journal = journal
+        self._observer = observer
+        self._silence_limit_s = silence_limit_s
+        self._count_oom_kills = count_oom_kills
+        self._phase = START  # of the test at the head of the pending ones, as are its passes
+        self._passes_s: list[float] = []
+
+    def run(self) -> None:
+        """Runs every test of the plan. Ctrl-C ends it, with a record of every test all the same."""
+        self._observer.begin(self._plan)
+        try:
+            while self._pending:
+                self._run_worker()
+        except KeyboardInterrupt:
+            self.interrupted = True
+            message = f"Ctrl-C (phase: {self._phase})"
+            while self._pending:
+                error = ErrorRecord(type="Interrupted", message=message)
+                self._end_test(Status.INTERRUPTED, error=error)
+                message = "not started: Ctrl-C ended the run before"
+        finally:
+            self._observer.end()
+
+    def _run_worker(self) -> None:
+        """One worker for the pending tests of the next network, as far as it gets."""
+        network = self._pending[0].network
+        tests = tuple(takewhile(lambda test: test.network == network, self._pending))
+        job = replace(self._job, network=network, tests=tuple(test.id for test in tests))
+        oom_kills = self._count_oom_kills()
+        self._observer.started(tests[0])
+        with Worker(job, self._environment, self._logs / f"{network}.log") as worker:
+            charged = len(tests)  # a worker that does not start fails all of its tests
+            try:
+                self._await_ready(worker, oom_kills)
+                charged = 1
+                for test in tests:
+                    if test is not tests[0]:
+                        self._observer.started(test)
+                    self._follow(worker, test, oom_kills)
+                worker.wait()
+            except _Failed as failure:
+                for _ in range(charged):
+                    error = ErrorRecord(
+                        type=failure.kind, message=str(failure), log=worker.log_tail()
+                    )
+                    self._end_test(failure.status, error=error)
+
+    def _await_ready(self, worker: Worker, oom_kills: int | None) -> None:
+        match self._receive(worker, oom_kills):
+            case Ready():
+                return
+            case Unavailable(reason=reason, advice=advice):
+                raise _Failed(Status.CRASH, "Unavailable", f"{reason}: {advice}")
+            case message:
+                raise _out_of_turn(message)
+
+    def _follow(self, worker: Worker, test: TestSpec, oom_kills: int | None) -> None:
+        """Listens to one test until it ends."""
+        while True:
+            message = self._receive(worker, oom_kills)
+            if isinstance(message, Ready | Unavailable) or message.test != test.id:
+                raise _out_of_turn(message)
+            match message:
+                case Phase(phase=phase):
+                    self._phase = phase
+                case Passes(passes_s=passes_s):
+                    self._passes_s.extend(passes_s)
+                case Finished():
+                    self._end_test(message.status, message, _error(message, worker))
+                    return
+
+    def _receive(self, worker: Worker, oom_kills: int | None) -> Message:
+        """The next message, or the failure that there is none."""
+        try:
+            message = worker.receive(self._silence_limit_s)
+        except Silence:
+            text = f"no sign of life for {self._silence_limit_s:g} s (phase: {self._phase})"
+            raise _Failed(Status.TIMEOUT, "Timeout", text) from None
+        except ValueError as error:
+            raise _Failed(Status.CRASH, "ProtocolError", str(error)) from error
+        if message is None:
+            raise self._death(worker.wait(), oom_kills)
+        return message
+
+    def _death(self, exit_status: int, oom_kills: int | None) -> _Failed:
+        where = f"(phase: {self._phase})"
+        if exit_status >= 0:
+            text = f"the worker ended with exit status {exit_status} {where}"
+            return _Failed(Status.CRASH, "WorkerExit", text)
+        name = signal.Signals(-exit_status).name
+        if name == "SIGKILL" and oom_kills is not None:
+            now = self._count_oom_kills()
+            if now is not None and now > oom_kills:
+                text = f"the kernel ended the worker: the host's memory is full {where}"
+                return _Failed(Status.OOM, name, text)
+        return _Failed(Status.CRASH, name, f"the worker was ended by {name} {where}")
+
+    def _end_test(
+        self,
+        status: Status,
+        finished: Finished | None = None,
+        error: ErrorRecord | None = None,
+    ) -> None:
+        """Moves the test at the head of the pending ones to the records."""
+        record = _record(self._pending[0], status, self._passes_s, finished, error)
+        self.records.append(record)
+        self._pending.popleft()
+        self._phase, self._passes_s = START, []
+        self._journal.append(record)
+        self._observer.ended(record)
+
+
+def _out_of_turn(message: Message) -> _Failed:
+    return _Failed(Status.CRASH, "ProtocolError", f"the worker spoke out of turn: {message}")
+
+
+def _error(finished: Finished, worker: Worker) -> ErrorRecord | None:
+    if finished.status is Status.OK:
+        return None
+    unsupported = finished.status is Status.UNSUPPORTED
+    return ErrorRecord(
+        type=finished.error_type or finished.status.value,
+        message=finished.error_message or "",
+        log=[] if unsupported else worker.log_tail(),
+    )
+
+
+def _record(
+    test: TestSpec,
+    status: Status,
+    passes_s: list[float],
+    finished: Finished | None,
+    error: ErrorRecord | None,
+) -> TestRecord:
+    started = bool(passes_s) or (finished is not None and status is not Status.UNSUPPORTED)
+    round_ = RoundRecord(
+        round=1,
+        passes_s=passes_s,
+        prepare_s=finished.prepare_s if finished else None,
+        peak_rss_bytes=finished.peak_rss_bytes if finished else None,
+        peak_device_bytes=finished.peak_device_bytes if finished else None,
+    )
+    return TestRecord(
+        id=test.id,
+        network=test.network,
+        title=test.title,
+        mode=test.mode,
+        batch=test.batch,
+        input=list(test.input),
+        status=status,
+        rounds=[round_] if started else [],
+        error=error,
+    )

@@ -1,0 +1,62 @@
+"""The pass loop of the ``classic`` protocol: what is timed, and when to stop.
+
+It knows no framework and no network. docs/method.md gives the reasons.
+"""
+
+import time
+from collections.abc import Callable
+
+from aiscore.backends.base import Batch
+from aiscore.spec import Policy
+
+REPORT_EVERY_S = 0.5  # the parent is not woken between short passes
+NS_PER_S = 1e9
+
+Clock = Callable[[], int]
+Report = Callable[[tuple[float, ...]], None]
+
+
+def sample(
+    run_pass: Callable[[Batch], object],
+    batch: Batch,
+    policy: Policy,
+    report: Report,
+    clock_ns: Clock = time.perf_counter_ns,
+) -> None:
+    """Times passes of ``run_pass`` until the policy ends the test.
+
+    Every pass gets a fresh copy of the batch, made outside the timed region.
+    ``report`` receives the times in seconds, in order, several at a time; what
+    was timed before an error is reported before the error leaves.
+    """
+    started = reported = clock_ns()
+    unreported: list[float] = []
+    try:
+        for index in range(policy.passes):
+            if not may_start(index, (clock_ns() - started) / NS_PER_S, policy):
+                break
+            fresh = _copy(batch)
+            begin = clock_ns()
+            run_pass(fresh)  # its output is freed inside the timed region, as in the original
+            end = clock_ns()
+            unreported.append((end - begin) / NS_PER_S)
+            del fresh  # before the next copy is made: large batches would not fit three times
+            if (end - reported) / NS_PER_S >= REPORT_EVERY_S:
+                report(tuple(unreported))
+                unreported.clear()
+                reported = end
+    finally:
+        if unreported:
+            report(tuple(unreported))
+
+
+def may_start(index: int, elapsed_s: float, policy: Policy) -> bool:
+    """Whether pass ``index`` (from 0) may start, ``elapsed_s`` after the test's start."""
+    if elapsed_s < policy.max_seconds:
+        return True
+    return index < policy.min_passes and elapsed_s < policy.hard_limit_s
+
+
+def _copy(batch: Batch) -> Batch:
+    target = None if batch.target is None else batch.target.copy()
+    return Batch(input=batch.input.copy(), target=target)

@@ -1,0 +1,31 @@
+"""The software that a run uses, and the environment variables that steer it."""
+
+import platform
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from aiscore import __version__
+
+STEERING = ("TF_", "CUDA_", "OMP_", "XLA_", "MKL_", "NVIDIA_", "NCCL_", "KERAS_")
+PRIVATE = re.compile(r"^TF_(CONFIG$|VAR_|CLI_)|KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+"""Of hosts, of Terraform (which also says TF_), and secrets."""
+
+
+def describe(framework: Mapping[str, str]) -> dict[str, str]:
+    """Versions; ``framework`` is what the backend says of its own."""
+    return {
+        "python": platform.python_version(),
+        "aiscore": __version__,
+        "numpy": version("numpy"),
+        **framework,
+    }
+
+
+def steering_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that frameworks and their libraries read, less private ones."""
+    return {
+        name: value
+        for name, value in sorted(environment.items())
+        if name.startswith(STEERING) and not PRIVATE.search(name)
+    }

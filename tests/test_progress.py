@@ -1,0 +1,67 @@
+"""What progress says: plain lines, and one that lives on a terminal."""
+
+import pytest
+
+from aiscore.cli.progress import LiveProgress, PlainProgress, clock, describe
+from aiscore.execution.plan import Plan
+from aiscore.results.model import ErrorRecord, RoundRecord, TestRecord
+from aiscore.spec import Status, Suite
+from workloads.suite import FULL
+
+
+def record(status=Status.OK, message=None):
+    test = FULL[0]
+    return TestRecord(
+        id=test.id,
+        network=test.network,
+        title=test.title,
+        mode=test.mode,
+        batch=test.batch,
+        input=list(test.input),
+        status=status,
+        rounds=[RoundRecord(round=1, passes_s=[9, 0.1, 0.3])],
+        error=None if message is None else ErrorRecord(type="Error", message=message),
+    )
+
+
+def test_a_finished_test_shows_its_mean_without_the_first_pass():
+    assert describe(record()) == "1.1 MobileNet-V2 inference: 200 ms, 3 passes"
+
+
+def test_a_failed_test_shows_why_on_one_line():
+    line = describe(record(Status.CRASH, "bad\n\x1b[2Jworse"))
+    assert line == "1.1 MobileNet-V2 inference: crash: bad\\n\\x1b[2Jworse"
+
+
+def test_plain_lines_count_the_tests(capsys):
+    progress = PlainProgress()
+    progress.begin(Plan(Suite.FULL, FULL[:2]))
+    progress.started(FULL[0])
+    progress.ended(record())
+    progress.ended(record(Status.INTERRUPTED))
+    progress.end()
+    assert capsys.readouterr() == ("", "[1/2] 1.1 MobileNet-V2 inference: 200 ms, 3 passes\n")
+
+
+def test_the_live_line_names_test_elapsed_and_what_is_left(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    progress = LiveProgress()
+    progress.begin(Plan(Suite.FULL, FULL[:4]))
+    try:
+        progress.started(FULL[0])
+        now[0] += 60
+        assert progress.line() == "[1/4] 1.1 MobileNet-V2 inference, 1:00 | elapsed 1:00"
+        progress.ended(record())
+        progress.started(FULL[1])
+        now[0] += 20
+        assert progress.line() == (
+            "[2/4] 1.2 MobileNet-V2 training, 0:20 | elapsed 1:20, about 2:40 left"
+        )
+    finally:
+        progress.end()
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (3723, "1:02:03")])
+def test_durations(seconds, text):
+    assert clock(seconds) == text

@@ -1,0 +1,150 @@
+"""``aiscore run`` as a user runs it: a process of its own, its streams, its exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from aiscore.results.store import load
+
+RUN = [sys.executable, "-m", "aiscore", "run", "--backend", "fake"]
+OUTPUT = Path("result.json")
+
+
+def aiscore_run(*arguments):
+    return subprocess.run(
+        [*RUN, "-o", str(OUTPUT), *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def hanging_run(script):
+    """A run that has finished test 1.1 and hangs in 1.2."""
+    script(tests={"1.2": {"failure": "hang"}})
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT), "--tests", "1,2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any(line.startswith("[1/4] 1.1 ") for line in process.stderr)
+        yield process
+        process.kill()
+
+
+def test_the_result_goes_to_stdout_and_progress_to_stderr(script):
+    done = aiscore_run("--tests", "1,19.1")
+    assert done.returncode == 0
+    assert "MobileNet-V2" in done.stdout
+    assert done.stderr.splitlines() == [
+        "aiscore: device chosen automatically: Fake CPU",
+        "[1/3] 1.1 MobileNet-V2 inference: 3.008 ms, 22 passes",
+        "[2/3] 1.2 MobileNet-V2 training: 9.024 ms, 22 passes",
+        "[3/3] 19.1 GNMT-Translation inference: 1.402 ms, 22 passes",
+        "aiscore: result file: result.json",
+    ]
+
+
+def test_json_is_the_whole_of_stdout(script):
+    done = aiscore_run("--tests", "1.1", "--json")
+    assert done.returncode == 0
+    assert [test["id"] for test in json.loads(done.stdout)["tests"]] == ["1.1"]
+
+
+@pytest.mark.parametrize("failure", ["oom", "unsupported"])
+def test_a_test_that_is_not_ok_is_a_finding(script, failure):
+    script(tests={"1.2": {"failure": failure}})
+    done = aiscore_run("--tests", "1")
+    assert done.returncode == 1
+    assert f"[2/2] 1.2 MobileNet-V2 training: {failure}: the script says" in done.stderr
+    assert OUTPUT.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--tests", "1.9"], "no test of this suite fits '1.9'"),
+        (["--device", "gpu"], "there is no device 'gpu'; there are: cpu (Fake CPU)"),
+        (["--backend", "no-such"], "there is no backend 'no-such'"),
+        (["--passes", "0"], "0 passes measure nothing"),
+        (["--passes", "many"], "'many' is not a valid integer"),
+        (["--memory-fraction", "1.5"], "1.5 is no share of the memory"),
+        (["--suite", "huge"], "'huge' is not one of 'full', 'micro'"),
+        (["-o", "."], ". is a directory"),
+        (["-o", "no/such/place.json"], "there is no directory no/such"),
+        (["--no-such-option"], "No such option '--no-such-option'"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(script, arguments, problem):
+    done = aiscore_run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("aiscore: error: ")
+    assert problem in done.stderr
+    assert os.listdir() == []
+
+
+def test_without_a_terminal_an_existing_file_is_refused(script):
+    OUTPUT.write_text("precious")
+    done = aiscore_run("--tests", "1.1")
+    assert done.returncode == 2
+    assert "result.json exists already; name another file, or pass --yes" in done.stderr
+    assert OUTPUT.read_text() == "precious"
+    assert aiscore_run("--tests", "1.1", "--yes").returncode == 0
+
+
+def test_control_characters_do_not_reach_the_terminal(script):
+    done = aiscore_run("--tests", "\x1b[2J\nzzz")
+    assert "\x1b" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_debug_shows_the_traceback_as_well(script):
+    done = aiscore_run("--tests", "1.9", "--debug")
+    assert done.returncode == 2
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.splitlines()[-1].startswith("aiscore: error: no test")
+
+
+def test_ctrl_c_keeps_the_finished_tests_in_a_valid_file(hanging_run):
+    worker = psutil.Process(hanging_run.pid).children()
+    hanging_run.send_signal(signal.SIGINT)
+    assert hanging_run.wait() == 130
+    result = load(OUTPUT)
+    assert result.run.interrupted
+    assert [(test.id, test.status.value) for test in result.tests] == [
+        ("1.1", "ok"),
+        ("1.2", "interrupted"),
+        ("2.1", "interrupted"),
+        ("2.2", "interrupted"),
+    ]
+    assert os.listdir() == [OUTPUT.name]
+    assert not any(process.is_running() for process in worker)
+
+
+def test_impatient_ctrl_c_loses_nothing(hanging_run):
+    for _ in range(5):
+        hanging_run.send_signal(signal.SIGINT)
+    assert hanging_run.wait() == 130
+    assert load(OUTPUT).tests[0].status == "ok"
+
+
+def test_when_aiscore_is_killed_its_worker_ends_and_the_journal_stays(hanging_run):
+    workers = psutil.Process(hanging_run.pid).children()
+    hanging_run.kill()
+    hanging_run.wait()
+    ended, alive = psutil.wait_procs(workers, timeout=60)
+    assert (len(ended), alive) == (1, [])
+    header, finished = Path("result.json.journal").read_text().splitlines()
+    assert json.loads(header)["run"]["requested"] == ["1.1", "1.2", "2.1", "2.2"]
+    assert json.loads(finished)["id"] == "1.1"

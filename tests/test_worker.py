@@ -1,0 +1,166 @@
+"""The measured process: what it says, in which order, and what it never does."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from aiscore.backends.fake import FakeBackend, FakeSession
+from aiscore.execution.process import Silence, Worker
+from aiscore.messages import Finished, Job, Passes, Phase, Ready, Unavailable
+from aiscore.spec import Device, DeviceKind, Mode, Policy, Status
+from aiscore.worker import NetworkRun, defect
+from workloads.suite import FULL
+
+CPU = Device(kind=DeviceKind.CPU, index=0, name="Fake CPU")
+JOB = Job(
+    backend="fake",
+    network="mobilenet_v2",
+    tests=("1.1", "1.2"),
+    device=CPU,
+    policy=Policy(passes=2),
+)
+LIMIT_S = 60
+
+
+@pytest.fixture
+def listen(script, tmp_path):
+    """Everything that a worker says of a job, and its exit status."""
+
+    def run(job):
+        messages = []
+        with Worker(job, os.environ, tmp_path / "log") as worker:
+            while (message := worker.receive(LIMIT_S)) is not None:
+                messages.append(message)
+            return messages, worker.wait(), worker.log_tail()
+
+    return run
+
+
+def test_without_a_network_it_only_describes(listen):
+    (ready,), status, _ = listen(Job(backend="fake"))
+    assert isinstance(ready, Ready)
+    assert (ready.devices, ready.software, status) == ((CPU,), {"fake": "1"}, 0)
+
+
+def test_a_network_is_told_phase_by_phase(listen):
+    messages, status, _ = listen(JOB)
+    assert isinstance(messages[0], Ready)
+    expected = [
+        kind
+        for test in ("1.1", "1.2")
+        for kind in (
+            Phase(test=test, phase="prepare"),
+            Phase(test=test, phase="passes"),
+            Passes,
+            Phase(test=test, phase="check"),
+            Finished,
+        )
+    ]
+    for message, kind in zip(messages[1:], expected, strict=True):
+        assert message == kind or type(message) is kind
+    assert [m.status for m in messages if isinstance(m, Finished)] == [Status.OK] * 2
+    assert status == 0
+
+
+def test_a_missing_framework_is_said_with_its_remedy(listen, script):
+    script(start="missing")
+    messages, _, _ = listen(JOB)
+    assert messages == [
+        Unavailable(reason="Fakework is not installed", advice="pip install fakework")
+    ]
+
+
+def test_a_device_that_is_not_there_is_said(listen, script):
+    script(devices=[{"kind": "gpu", "index": 0, "name": "Fake GPU"}])
+    ((message,), _, _) = listen(JOB)
+    assert isinstance(message, Unavailable)
+    assert message.advice == "it sees: Fake GPU"
+
+
+def test_what_is_printed_goes_to_the_log(listen, script):
+    script(tests={"1.1": {"failure": "error"}})
+    messages, _, log = listen(JOB)
+    assert Status.CRASH in [m.status for m in messages if isinstance(m, Finished)]
+    assert log[-1] == "RuntimeError: the script says that this pass fails"
+
+
+def test_silence_has_a_limit(script, tmp_path):
+    script(start="hang")
+    with (
+        Worker(JOB, os.environ, tmp_path / "log") as worker,
+        pytest.raises(Silence),
+    ):
+        worker.receive(0.01)
+
+
+def test_a_network_that_nobody_has_written_is_unsupported(script):
+    class Builder(FakeBackend):
+        def open(self, network, device, options, seed):
+            raise ModuleNotFoundError(name=f"workloads.{network.name}")
+
+    said = []
+    NetworkRun(Builder(), JOB, CPU, said.append).run()
+    ended = [message for message in said if isinstance(message, Finished)]
+    assert [message.status for message in ended] == [Status.UNSUPPORTED] * 2
+    assert ended[0].error_message == "MobileNet-V2 is not written yet"
+
+
+def test_another_module_that_is_missing_is_a_crash(script):
+    class Builder(FakeBackend):
+        def open(self, network, device, options, seed):
+            raise ModuleNotFoundError(name="keras")
+
+    said = []
+    NetworkRun(Builder(), JOB, CPU, said.append).run()
+    ended = [message for message in said if isinstance(message, Finished)]
+    assert [message.status for message in ended] == [Status.CRASH] * 2
+
+
+def test_after_an_error_the_network_is_opened_anew(script):
+    script(tests={"1.1": {"failure": "oom"}})
+    events = []
+
+    class Session(FakeSession):
+        def close(self):
+            events.append("close")
+
+    class Watched(FakeBackend):
+        def open(self, network, device, options, seed):
+            events.append("open")
+            return Session(self)
+
+    NetworkRun(Watched(), JOB, CPU, lambda message: None).run()
+    assert events == ["open", "close", "open", "close"]
+
+
+def test_it_imports_nothing_that_it_does_not_need(script):
+    code = (
+        "import sys, aiscore.worker, aiscore.backends.fake;"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unwanted = {"click", "rich", "pydantic", "scipy", "tabulate", "psutil", "tensorflow", "keras"}
+    assert not unwanted & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        (np.zeros((50, 1001)), None),
+        (np.zeros((50, 1000)), "the output's shape is (50, 1000), not (50, 1001)"),
+        (np.full((50, 1001), np.inf), "the output holds numbers that are not finite"),
+        (np.full((50, 1001), np.nan), "the output holds numbers that are not finite"),
+    ],
+)
+def test_an_output_has_the_right_shape_and_finite_numbers(output, problem):
+    assert defect(output, FULL[0]) == problem
+
+
+def test_an_output_of_no_known_shape_must_hold_something():
+    translation = FULL[-1]
+    assert (translation.target, translation.mode) == (None, Mode.INFERENCE)
+    assert defect(np.array([["a", "sentence"]]), translation) is None
+    assert defect(np.array([]), translation) == "the output is empty"
