@@ -7,7 +7,6 @@ standard input ends, for then its parent is gone.
 
 import faulthandler
 import os
-import resource
 import signal
 import sys
 import threading
@@ -18,11 +17,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aiscore import peak_memory
 from aiscore.backends import base
 from aiscore.backends.base import Backend, Batch, MissingFramework, Session, Simulated
 from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable, encode
 from aiscore.sampling import NS_PER_S, Clock, sample
-from aiscore.spec import Device, Status, TestSpec
+from aiscore.spec import Device, DeviceKind, Status, TestSpec
 from workloads import suite
 
 Send = Callable[[Message], None]
@@ -68,7 +68,9 @@ def main(descriptor: int) -> None:
 def find(asked: Device, seen: tuple[Device, ...]) -> Device | None:
     """The device asked for, under the index that it has in this process."""
     for device in seen:
-        if device.uuid and asked.uuid:
+        if device.kind is asked.kind is DeviceKind.CPU:
+            same = True  # there is one, and the parent may know its name better
+        elif device.uuid and asked.uuid:
             same = device.uuid == asked.uuid
         else:
             same = (device.kind, device.name) == (asked.kind, asked.name)
@@ -103,6 +105,7 @@ class NetworkRun:
         self._close()
 
     def _run_test(self, test: TestSpec) -> Finished:
+        peak_memory.reset()
         try:
             reason = self.backend.unsupported(test, self.device)
             if reason is not None:
@@ -118,7 +121,7 @@ class NetworkRun:
             return Finished(
                 test=test.id,
                 status=Status.OOM if out_of_memory else Status.CRASH,
-                peak_rss_bytes=_peak_rss_bytes(),
+                peak_rss_bytes=peak_memory.peak_rss_bytes(),
                 error_type=type(error).__name__,
                 error_message=str(error),
             )
@@ -148,7 +151,7 @@ class NetworkRun:
             test=test.id,
             status=Status.OK if problem is None else Status.INVALID_OUTPUT,
             prepare_s=prepare_s,
-            peak_rss_bytes=_peak_rss_bytes(),
+            peak_rss_bytes=peak_memory.peak_rss_bytes(),
             peak_device_bytes=self.session.peak_device_bytes(),
             error_type=None if problem is None else "InvalidOutput",
             error_message=problem,
@@ -185,11 +188,6 @@ def _make_batch(test: TestSpec, seed: int) -> Batch:
 
 def _is_unwritten(error: Exception, test: TestSpec) -> bool:
     return isinstance(error, ModuleNotFoundError) and error.name == f"workloads.{test.network}"
-
-
-def _peak_rss_bytes() -> int:
-    """Of the process so far: Linux keeps no peak of a part of its life."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _read_line(descriptor: int) -> str:

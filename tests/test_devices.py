@@ -1,5 +1,7 @@
 """Which device a text means, and what the worker's environment lets it see."""
 
+from dataclasses import replace
+
 import pytest
 
 from aiscore.errors import UserError
@@ -99,6 +101,7 @@ def test_the_worker_finds_its_device_under_the_index_it_has_there():
     found = find(TWIN, (CPU, alone))
     assert found is not None
     assert (found.uuid, found.index) == (TWIN.uuid, 0)
+    assert find(CPU, (replace(CPU, name="CPU"), alone)) == CPU
     assert find(TWIN, (CPU, T4)) is None
     assert find(TWIN, (H200,)) is None
 

@@ -128,7 +128,7 @@ def test_a_failure_is_charged_to_its_test_and_the_others_run(script, failure, st
 
 def test_a_hanging_test_is_a_timeout_and_the_others_run(script):
     script(tests={"8.2": {"failure": "hang"}})
-    result = run("8", silence_limit_s=4)
+    result = run("8", silence_limit_s=8)
     assert statuses(result) == {"8.1": "ok", "8.2": "timeout", "8.3": "ok"}
     assert result.tests[1].error is not None
     assert "phase: passes" in result.tests[1].error.message
@@ -205,7 +205,7 @@ def test_a_worker_that_hangs_at_its_start_is_a_timeout(script):
         def begin(self, plan) -> None:
             script(start="hang")
 
-    assert statuses(run("1.1", observer=Saboteur(), silence_limit_s=4)) == {"1.1": "timeout"}
+    assert statuses(run("1.1", observer=Saboteur(), silence_limit_s=1)) == {"1.1": "timeout"}
 
 
 def test_a_missing_framework_is_an_error_that_says_what_to_install(script):
@@ -243,6 +243,13 @@ def test_a_gpu_named_by_its_uuid_is_the_one_that_runs(script):
     result = run("1.1", request={"device": "gpu-2"})
     assert (result.device.uuid, result.device.automatic) == ("GPU-2", False)
     assert result.environment.variables["CUDA_VISIBLE_DEVICES"] == "GPU-2"
+
+
+def test_a_cpu_that_the_framework_has_no_name_for_gets_its_own(script):
+    script(devices=[{"kind": "cpu", "index": 0, "name": "CPU"}])
+    result = run("1.1")
+    assert statuses(result) == {"1.1": "ok"}
+    assert result.device.name == result.environment.host["cpu"] != "CPU"
 
 
 def test_the_automatic_choice_is_named(script):

@@ -18,13 +18,14 @@ def test_everything_by_default_in_the_order_of_the_suite():
 
 
 def test_quick_is_the_fixed_subset():
-    assert ids(quick=True) == list(QUICK)
+    assert set(ids(quick=True)) == set(QUICK)
 
 
 def test_one_mode():
     assert len(ids(only=Mode.INFERENCE)) == 24
     assert len(ids(only=Mode.TRAINING)) == 18
-    assert ids(quick=True, only=Mode.TRAINING) == ["1.2", "5.2", "8.3", "18.2"]
+    quick_training = [test.id for test in FULL if test.id in QUICK and test.mode is Mode.TRAINING]
+    assert ids(quick=True, only=Mode.TRAINING) == quick_training != []
 
 
 @pytest.mark.parametrize(

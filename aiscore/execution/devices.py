@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from aiscore.backends import base
@@ -11,7 +12,7 @@ from aiscore.errors import UserError
 from aiscore.execution.process import Silence, Worker, worker_environment
 from aiscore.messages import Job, Ready, Unavailable
 from aiscore.spec import Device, DeviceKind, Options
-from aiscore.system import gpu
+from aiscore.system import gpu, host
 
 TEST_DOUBLE = "fake"
 START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes minutes
@@ -39,11 +40,7 @@ def describe_backend(name: str) -> Ready | Unavailable:
                 if isinstance(answer, Unavailable):
                     return answer
                 if isinstance(answer, Ready):
-                    gpus = gpu.read().gpus
-                    devices = gpu.identify(answer.devices, gpus, environment)
-                    return Ready(
-                        software=answer.software, devices=devices, import_s=answer.import_s
-                    )
+                    return replace(answer, devices=_identify(answer.devices, environment))
                 problem = f"exit status {worker.wait()}" if answer is None else str(answer)
             except Silence:
                 problem = f"nothing came for {START_LIMIT_S:g} s"
@@ -84,6 +81,15 @@ def choose_device(text: str, devices: tuple[Device, ...]) -> Device:
 def hides_gpus(variables: Mapping[str, str]) -> bool:
     """Whether the caller's environment keeps frameworks from every GPU."""
     return variables.get("CUDA_VISIBLE_DEVICES", "0").strip() in {"", "-1"}
+
+
+def _identify(devices: tuple[Device, ...], environment: Mapping[str, str]) -> tuple[Device, ...]:
+    """The devices with what the machine knows of them and the framework does not."""
+    named = tuple(
+        replace(device, name=host.cpu_name()) if device.name == "CPU" else device
+        for device in devices
+    )
+    return gpu.identify(named, gpu.read().gpus, environment)
 
 
 def _fits(wanted: str, device: Device) -> bool:

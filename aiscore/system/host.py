@@ -25,7 +25,7 @@ def describe() -> dict[str, str]:
         "os": _os_name,
         "kernel": platform.release,
         "machine": platform.machine,
-        "cpu": cpu_model,
+        "cpu": _cpu_model,
         "logical_cores": lambda: _known(psutil.cpu_count()),
         "physical_cores": lambda: _known(psutil.cpu_count(logical=False)),
         "affinity": lambda: _ranges(sorted(os.sched_getaffinity(0))),
@@ -38,8 +38,12 @@ def describe() -> dict[str, str]:
     return {name: _read(reader) for name, reader in readers.items()}
 
 
-def cpu_model() -> str:
+def cpu_name() -> str:
     """The processor's name."""
+    return _read(_cpu_model)
+
+
+def _cpu_model() -> str:
     for line in CPUINFO.read_text(errors="replace").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in {"model name", "Model", "cpu model"} and value.strip():
