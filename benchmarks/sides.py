@@ -2,7 +2,7 @@
 
 One JSON object a line, over the side's standard input and output:
 
-    (the side starts)        {"software": {...}, "unsupported": {test id: reason}}
+    (the side has started)   {"software": {...}, "device": name, ...}
     {"open": test id}        {"setup_s": seconds}
     {"pass": true}           {"seconds": seconds}
     {"close": true}          {"peak_device_bytes": bytes or null, "peak_rss_bytes": bytes}
@@ -10,7 +10,7 @@ One JSON object a line, over the side's standard input and output:
 A request that fails is answered by {"error": message}. A side that is not
 asked sleeps in a read, so that only one of the two works at any time; the end
 of its input ends it. Standard library only: a side may run in an environment
-where nothing else is installed.
+where nothing of aiscore is installed.
 """
 
 import json
@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO
+from typing import Any, Protocol, Self
 
 LOG_LINES = 15
 
@@ -32,26 +32,22 @@ class SideFailed(Exception):
 
 
 class Runner(Protocol):
-    """What a side does; one process runs the tests of one network, in order."""
+    """What a side does: the tests of one network, in order."""
 
     def describe(self) -> dict[str, Any]:
-        """Versions (``software``) and what cannot be run (``unsupported``)."""
+        """What runs here, and on what."""
         ...
 
     def open(self, test: str) -> None:
-        """Builds what the test needs."""
+        """Builds what the test needs, and its batch."""
         ...
 
     def run_pass(self) -> float:
         """One timed pass of the open test, in seconds."""
         ...
 
-    def peak_device_bytes(self) -> int | None:
-        """Peak device memory since the test was opened; None on the CPU."""
-        ...
-
-    def close(self) -> None:
-        """Drops the test's data; the network stays."""
+    def close(self) -> int | None:
+        """Drops the test's batch; gives the peak device memory since ``open``."""
         ...
 
 
@@ -64,15 +60,14 @@ def answer(runner: Runner, request: dict[str, Any]) -> dict[str, Any]:
     if "pass" in request:
         return {"seconds": runner.run_pass()}
     if "close" in request:
-        peak = runner.peak_device_bytes()
-        runner.close()
+        peak = runner.close()
         kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return {"peak_device_bytes": peak, "peak_rss_bytes": kib * 1024}
     raise ValueError(f"unknown request: {request}")
 
 
 def serve(start: Callable[[], Runner]) -> None:
-    """Answers requests until the input ends.
+    """Answers requests until the input ends, then ends the process.
 
     The process's own standard output is put aside first: what a framework
     prints goes to standard error and never mixes with an answer.
@@ -89,42 +84,41 @@ def serve(start: Callable[[], Runner]) -> None:
     for line in sys.stdin:
         try:
             send(answer(runner, json.loads(line)))
-        except Exception as error:  # whatever a framework raises is the parent's to report
+        except Exception as error:  # whatever a framework raises, the parent reports it
             send({"error": f"{type(error).__name__}: {error}"})
+    sys.stderr.flush()
+    os._exit(0)  # a framework's own end takes seconds, and nothing is left to be written
 
 
 class Side:
     """The parent's end of one side. ``waited_s`` is the time spent waiting for it."""
 
-    def __init__(
-        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
         self.waited_s = 0.0
         self._log = tempfile.TemporaryFile("w+", errors="replace")
         self._process = subprocess.Popen(
-            list(command),
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
+            env={**os.environ, **environment},
             text=True,
-            env=None if environment is None else {**os.environ, **environment},
         )
-        self.description = self._receive()
+
+    def start(self) -> dict[str, Any]:
+        """Waits until the side can be asked; gives its description."""
+        return self._receive()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Sends a request and waits for its answer; raises ``SideFailed``."""
+        assert self._process.stdin is not None
         try:
-            self._input.write(json.dumps(request) + "\n")
-            self._input.flush()
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
         except BrokenPipeError:
             raise self._ended() from None
         return self._receive()
-
-    @property
-    def _input(self) -> TextIO:
-        assert self._process.stdin is not None
-        return self._process.stdin
 
     def _receive(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -142,7 +136,7 @@ class Side:
         status = self._process.wait()
         self._log.seek(0)
         log = "".join(self._log.readlines()[-LOG_LINES:])
-        return SideFailed(f"{self.name} ended with status {status}\n{log}")
+        return SideFailed(f"{self.name} ended with status {status}\n{log}".rstrip())
 
     def __enter__(self) -> Self:
         return self
@@ -153,6 +147,6 @@ class Side:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._process.kill()  # nothing in a side is worth keeping, and a pass may take long
+        self._process.kill()  # a side keeps nothing, and a pass may take long
         self._process.communicate()
         self._log.close()

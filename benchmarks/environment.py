@@ -1,0 +1,83 @@
+"""An interpreter that can run ai-benchmark 0.1.2 beside this one."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from original import INSTALLED
+
+from aiscore.errors import UserError
+
+ROOT = Path(__file__).resolve().parent.parent
+TENSORFLOWS = ("tensorflow", "tensorflow-cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalPython:
+    """How to run ``original.py``: the interpreter, and where it finds the package."""
+
+    command: tuple[str, ...]
+    package_parent: str
+
+    def original(self, mode: str, *arguments: str) -> list[str]:
+        """The command for one mode of ``original.py``."""
+        script = str(Path(__file__).with_name("original.py"))
+        return [*self.command, script, mode, self.package_parent, *arguments]
+
+
+def original_python(unpacked: Path | None, device: str) -> OriginalPython:
+    """With an unpacked copy, this interpreter if it has what the copy needs.
+
+    Otherwise an environment under build/ with the same TensorFlow and NumPy as
+    here, made once.
+    """
+    if unpacked is None:
+        return OriginalPython(_environment(["ai-benchmark==0.1.2"], device), INSTALLED)
+    if not (unpacked / "ai_benchmark" / "utils.py").is_file():
+        raise UserError(
+            f"{unpacked} does not hold the package ai_benchmark", "name the directory around it"
+        )
+    if find_spec("tf_keras") and find_spec("PIL"):
+        return OriginalPython((sys.executable,), str(unpacked))
+    return OriginalPython(_environment([], device), str(unpacked))
+
+
+def _environment(packages: list[str], device: str) -> tuple[str, ...]:
+    tensorflow = next(filter(_version, TENSORFLOWS), None)
+    if tensorflow is None:
+        raise UserError("TensorFlow is not installed here", "pip install 'aiscore[cpu]'")
+    release = _version(tensorflow) or ""
+    cuda = "[and-cuda]" if device == "gpu" else ""
+    needed = [f"{tensorflow}{cuda}=={release}", f"numpy=={_version('numpy')}", "pillow", "packaging"]
+    minor = ".".join(release.split(".")[:2])
+    # without their requirements: these name `tensorflow`, which would overwrite tensorflow-cpu
+    alone = [f"tf-keras=={minor}.*", *packages]
+
+    directory = ROOT / "build" / "ai-benchmark"
+    python = directory / "bin" / "python"
+    stamp = directory / "installed.txt"
+    wanted = "\n".join([*needed, *alone]) + "\n"
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        print(f"installing {', '.join([*needed, *alone])} in {directory}", file=sys.stderr)
+        _execute([sys.executable, "-m", "venv", "--clear", str(directory)])
+        _execute([str(python), "-m", "pip", "install", "-q", *needed])
+        _execute([str(python), "-m", "pip", "install", "-q", "--no-deps", *alone])
+        stamp.write_text(wanted)
+    return (str(python), "-E")  # -E: nothing of this environment's PYTHONPATH
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _execute(command: list[str]) -> None:
+    if subprocess.run(command, stdout=sys.stderr).returncode != 0:
+        raise UserError(
+            f"failed: {' '.join(command)}", "see above; without an index use --original PATH"
+        )
