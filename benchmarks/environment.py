@@ -17,15 +17,22 @@ TENSORFLOWS = ("tensorflow", "tensorflow-cpu")
 
 @dataclass(frozen=True, slots=True)
 class OriginalPython:
-    """How to run ``original.py``: the interpreter, and where it finds the package."""
+    """The interpreter that runs ``original.py``, and where it finds the package."""
 
-    command: tuple[str, ...]
+    interpreter: tuple[str, ...]
     package_parent: str
 
-    def original(self, mode: str, *arguments: str) -> list[str]:
+    def command(self, mode: str, *arguments: str) -> list[str]:
         """The command for one mode of ``original.py``."""
         script = str(Path(__file__).with_name("original.py"))
-        return [*self.command, script, mode, self.package_parent, *arguments]
+        return [*self.interpreter, script, mode, self.package_parent, *arguments]
+
+
+def variables(device: str) -> dict[str, str]:
+    """What the environment of both sides sets: quiet, and no GPU or one that is shared."""
+    if device == "cpu":
+        return {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+    return {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
 
 def original_python(unpacked: Path | None, device: str) -> OriginalPython:
@@ -51,7 +58,12 @@ def _environment(packages: list[str], device: str) -> tuple[str, ...]:
         raise UserError("TensorFlow is not installed here", "pip install 'aiscore[cpu]'")
     release = _version(tensorflow) or ""
     cuda = "[and-cuda]" if device == "gpu" else ""
-    needed = [f"{tensorflow}{cuda}=={release}", f"numpy=={_version('numpy')}", "pillow", "packaging"]
+    needed = [
+        f"{tensorflow}{cuda}=={release}",
+        f"numpy=={_version('numpy')}",
+        "pillow",
+        "packaging",
+    ]
     minor = ".".join(release.split(".")[:2])
     # without their requirements: these name `tensorflow`, which would overwrite tensorflow-cpu
     alone = [f"tf-keras=={minor}.*", *packages]

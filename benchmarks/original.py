@@ -6,6 +6,7 @@ aiscore is needed (``environment.py`` makes one).
 
 import argparse
 import copy
+import importlib
 import json
 import os
 import resource
@@ -23,7 +24,7 @@ import tensorflow_process
 INSTALLED = "-"
 
 
-def import_original(package_parent: str) -> tuple[ModuleType, ModuleType]:
+def import_original(package_parent: str) -> tuple[Any, Any]:
     """The modules ``ai_benchmark`` and ``ai_benchmark.utils``.
 
     What newer releases took away is put back. ``requests`` is an empty module
@@ -42,10 +43,9 @@ def import_original(package_parent: str) -> tuple[ModuleType, ModuleType]:
     _stand_in("requests")
     if package_parent != INSTALLED:
         sys.path.insert(0, str(Path(package_parent).resolve()))
-    import ai_benchmark
-    from ai_benchmark import utils
-
-    utils.update_info = lambda mode, info: None
+    ai_benchmark = importlib.import_module("ai_benchmark")
+    utils = importlib.import_module("ai_benchmark.utils")
+    utils.update_info = lambda mode, info: None  # type: ignore[attr-defined]
     return ai_benchmark, utils
 
 
@@ -194,7 +194,9 @@ def _subtests(tests: list[Any]) -> list[tuple[str, str, float]]:
     """Id, mode and reference time of each, in the original's order."""
     rows = []
     for test in tests:
-        modes = [("inference", s) for s in test.inference] + [("training", s) for s in test.training]
+        modes = [("inference", s) for s in test.inference] + [
+            ("training", s) for s in test.training
+        ]
         for position, (mode, subtest) in enumerate(modes, 1):
             rows.append((f"{test.id}.{position}", mode, subtest.ref_time))
     return rows
@@ -208,7 +210,9 @@ def main() -> None:
         "package_parent", help=f"the directory of the package ai_benchmark; {INSTALLED}: installed"
     )
     parser.add_argument("--device", choices=["cpu", "gpu"], required=True)
-    parser.add_argument("--load-every-pass", action="store_true", help="side: decode the images anew")
+    parser.add_argument(
+        "--load-every-pass", action="store_true", help="side: decode the images anew"
+    )
     parser.add_argument("--networks", help="run: network numbers, comma separated")
     parser.add_argument("-o", dest="output", type=Path, help="run: the JSON file to write")
     arguments = parser.parse_args()

@@ -9,7 +9,7 @@ import sides
 import tensorflow_process
 
 from aiscore.backends import base
-from aiscore.backends.base import Batch, Session
+from aiscore.backends.base import Batch
 from aiscore.spec import DeviceKind, Options
 from workloads import data, suite
 
@@ -27,7 +27,8 @@ class Ours:
         self._tf = tf
         self._description = tensorflow_process.description(tf, kind.value)
         self._device = next(d for d in self._backend.devices() if d.kind is kind)
-        self._session: Session | None = None
+        self._session: Any = None
+        self._batch: Any = None
 
     def describe(self) -> dict[str, Any]:
         """TensorFlow's versions, the device, and which tests the backend cannot run."""
@@ -42,12 +43,11 @@ class Ours:
             network = suite.NETWORKS[spec.network]
             self._session = self._backend.open(network, self._device, Options(), SEED)
         tensorflow_process.reset_peak(self._tf)
-        self._batch: Batch | None = data.make_batch(spec, SEED)
+        self._batch = data.make_batch(spec, SEED)
         self._session.prepare(spec, self._batch)
 
     def run_pass(self) -> float:
         """One classic pass of a batch that was just written."""
-        assert self._session is not None and self._batch is not None
         batch = Batch(copy.copy(self._batch.input), copy.copy(self._batch.target))
         started = time.perf_counter_ns()
         self._session.classic_pass(batch)

@@ -4,7 +4,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sides import SideFailed
+from sides import SideError
 
 SLOW_PASS_S = 5.0
 PAIRS_WHEN_SLOW = 5
@@ -48,7 +48,7 @@ class Paired:
 
 
 def measure(paired: Paired, reference: Asked, candidate: Asked, pairs: int) -> None:
-    """Fills ``paired``; a side that fails ends the test, and what was measured stays.
+    """Fills ``paired``; whatever ends the test early, what was measured stays.
 
     The sides take turns in going first, so that neither gains from the order.
     """
@@ -67,10 +67,14 @@ def measure(paired: Paired, reference: Asked, candidate: Asked, pairs: int) -> N
             answer = side.ask({"close": True})
             times.peak_device_bytes = answer["peak_device_bytes"]
             times.peak_rss_bytes = answer["peak_rss_bytes"]
-    except SideFailed as failure:
+    except SideError as failure:
         paired.error = str(failure)
-    paired.reference.wall_s = reference.waited_s - waited_before[0]
-    paired.candidate.wall_s = candidate.waited_s - waited_before[1]
+    except KeyboardInterrupt:
+        paired.error = "interrupted"
+        raise
+    finally:
+        paired.reference.wall_s = reference.waited_s - waited_before[0]
+        paired.candidate.wall_s = candidate.waited_s - waited_before[1]
 
 
 def _pass(side: Asked) -> float:

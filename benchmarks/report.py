@@ -1,7 +1,7 @@
-"""What the pairs say: a verdict per test, a geometric mean per score, a table."""
+"""What a record says: a verdict per test, a geometric mean per score, tables."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -9,6 +9,7 @@ import ratios
 import tabulate
 from pairs import Paired, Times
 from ratios import Estimate
+from record import Record
 
 from aiscore.report.escape import markdown
 from aiscore.spec import Mode
@@ -21,7 +22,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One test. ``off``: its interval lies wholly outside the bar."""
+    """One test: ``ok``; ``off``, its interval wholly outside the bar; ``failed``, not measured."""
 
     paired: Paired
     ratio: Estimate | None
@@ -30,7 +31,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The geometric mean over the tests of one score that were measured."""
+    """The geometric mean over those tests of a score that were measured: ``ok`` or ``off``."""
 
     mode: Mode
     ratio: Estimate
@@ -40,7 +41,7 @@ class Score:
 
 
 def judge(paired: Paired, bar: float) -> Judged:
-    """Verdicts: ``ok``, ``off``, or ``failed`` for a side that did not get through."""
+    """The verdict of one test."""
     values = paired.ratios()
     ratio = ratios.median(values) if values else None
     if paired.error is not None or ratio is None:
@@ -49,9 +50,8 @@ def judge(paired: Paired, bar: float) -> Judged:
     return Judged(paired, ratio, "off" if off else "ok")
 
 
-def scores(tests: Iterable[Paired]) -> list[Score]:
-    """Of each score of which a test was measured to its end."""
-    tests = list(tests)
+def scores(tests: Sequence[Paired]) -> list[Score]:
+    """The scores of which at least one test was measured."""
     found = []
     for mode in Mode:
         groups = [p.ratios() for p in tests if p.error is None and TESTS[p.test].mode is mode]
@@ -63,48 +63,69 @@ def scores(tests: Iterable[Paired]) -> list[Score]:
     return found
 
 
-def render(tests: Sequence[Judged], candidate: str) -> str:
-    """Markdown: ratios, what surrounds the passes, and why tests failed."""
-    parts = [
-        _table(
-            (
-                ("test", "network", "mode", "pairs", "original ms", f"{candidate} ms", "ratio")
-                + ("interval", "of", "verdict")
-            ),
-            [_ratio_row(test) for test in tests],
-            "lllrrrrlll",
-        ),
-        _table(
-            ("test", "set-up s", "", "first pass s", "", "wall s", "", "peak MiB", ""),
-            [("", *("original", candidate) * 4)] + [_around_row(test.paired) for test in tests],
-            "lrrrrrrrr",
-        ),
-        *(
-            f"{test.paired.test} failed: {markdown(line)}"
-            for test in tests
-            if test.paired.error is not None
-            for line in [" / ".join(test.paired.error.splitlines())]
-        ),
-    ]
+def holds(record: Record) -> bool:
+    """Whether aiscore is within every bar. The noise is the reader's to judge."""
+    verdicts = [judge(test, record.bar).verdict for test in record.tests]
+    verdicts += [score.verdict for score in scores(record.tests)]
+    return bool(record.tests or record.noise) and all(verdict == "ok" for verdict in verdicts)
+
+
+def render(record: Record) -> str:
+    """The whole record as Markdown."""
+    facts = {"started": record.started_at, **record.host, **record.software}
+    parts = ["\n".join(f"- {name}: {markdown(value)}" for name, value in facts.items())]
+    if record.tests:
+        parts += [*_tests(record.tests, record.bar, "aiscore"), _scores(record)]
+    if record.unsupported:
+        reasons = (f"{id} ({markdown(why)})" for id, why in record.unsupported.items())
+        parts.append(f"Not supported by aiscore here: {', '.join(reasons)}.")
+    if record.noise:
+        parts += ["The original against itself:", *_tests(record.noise, record.bar, "again")]
     return "\n\n".join(parts) + "\n"
 
 
-def render_scores(found: Sequence[Score]) -> str:
-    """Markdown: the geometric mean over each score."""
+def _tests(tests: Sequence[Paired], bar: float, candidate: str) -> list[str]:
+    """The ratios, what surrounds the passes, and why tests failed."""
+    times = ("original ms", f"{candidate} ms")
+    header = ("test", "network", "mode", "pairs", *times, "ratio", "interval", "of", "verdict")
+    failed = [
+        f"{test.test} failed: {markdown(' / '.join(test.error.splitlines()))}"
+        for test in tests
+        if test.error is not None
+    ]
+    return [
+        _table(header, [_ratio_row(judge(test, bar)) for test in tests], "lllrrrrlll"),
+        f"A test is off if its interval lies wholly outside {1 - bar:.2f} - {1 + bar:.2f}.",
+        f"Outside the passes, original / {candidate}:",
+        _table(
+            ("test", "set-up s", "first pass s", "wall s", "peak MiB"),
+            [_around_row(test) for test in tests],
+            "lrrrr",
+        ),
+        *failed,
+    ]
+
+
+def _scores(record: Record) -> str:
     rows = [
-        (score.mode.value, f"{score.tests} of {score.expected}", *_estimate(score.ratio), score.verdict)
-        for score in found
+        (
+            score.mode.value,
+            f"{score.tests} of {score.expected}",
+            *_estimate(score.ratio),
+            score.verdict,
+        )
+        for score in scores(record.tests)
     ]
     return _table(("score", "tests", "geometric mean", "interval", "of", "verdict"), rows, "llrlll")
 
 
-def _ratio_row(test: Judged) -> tuple[str, ...]:
-    paired = test.paired
+def _ratio_row(judged: Judged) -> tuple[str, ...]:
+    paired = judged.paired
     spec = TESTS[paired.test]
-    times = [_ms(side.passes_s) for side in (paired.reference, paired.candidate)]
-    estimate = ("-", "-", "-") if test.ratio is None else _estimate(test.ratio)
+    times = (_ms(side.passes_s) for side in (paired.reference, paired.candidate))
+    ratio = ("-", "-", "-") if judged.ratio is None else _estimate(judged.ratio)
     pairs = str(len(paired.ratios()))
-    return (paired.test, spec.title, spec.mode.value, pairs, *times, *estimate, test.verdict)
+    return (paired.test, spec.title, spec.mode.value, pairs, *times, *ratio, judged.verdict)
 
 
 def _estimate(ratio: Estimate) -> tuple[str, str, str]:
@@ -112,26 +133,29 @@ def _estimate(ratio: Estimate) -> tuple[str, str, str]:
 
 
 def _around_row(paired: Paired) -> tuple[str, ...]:
-    sides = (paired.reference, paired.candidate)
+    original, other = map(_around, (paired.reference, paired.candidate))
+    return (paired.test, *(f"{a} / {b}" for a, b in zip(original, other, strict=True)))
 
-    def both(name: str) -> list[str]:
-        values = [getattr(side, name) for side in sides]
-        return ["-" if value is None else f"{value:.2f}" for value in values]
 
-    memory = ["-" if (peak := _peak_bytes(s)) is None else f"{peak / MIB:.0f}" for s in sides]
-    return (paired.test, *both("setup_s"), *both("first_pass_s"), *both("wall_s"), *memory)
+def _around(side: Times) -> list[str]:
+    seconds = (side.setup_s, side.first_pass_s, side.wall_s)
+    peak = _peak_bytes(side)
+    shown = ["-" if time is None else f"{time:.2f}" for time in seconds]
+    return [*shown, "-" if peak is None else f"{peak / MIB:.0f}"]
 
 
 def _peak_bytes(side: Times) -> int | None:
-    """On the device where it has memory of its own, else of the process so far."""
+    """Of the test on a device with memory of its own, else of the process so far."""
     return side.peak_rss_bytes if side.peak_device_bytes is None else side.peak_device_bytes
 
 
 def _ms(passes_s: Sequence[float]) -> str:
+    """The median with three digits or more."""
     if not passes_s:
         return "-"
     milliseconds = 1000 * median(passes_s)
-    return f"{milliseconds:.{max(0, 2 - int(math.log10(milliseconds)))}f}"
+    decimals = max(0, 2 - math.floor(math.log10(milliseconds)))
+    return f"{milliseconds:.{decimals}f}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:

@@ -22,12 +22,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TextIO, cast
 
 LOG_LINES = 15
 
 
-class SideFailed(Exception):
+class SideError(Exception):
     """A side could not do what it was asked; the message says why."""
 
 
@@ -96,7 +96,7 @@ class Side:
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name = name
         self.waited_s = 0.0
-        self._log = tempfile.TemporaryFile("w+", errors="replace")
+        self._log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  # __exit__ does
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -105,38 +105,38 @@ class Side:
             env={**os.environ, **environment},
             text=True,
         )
+        self._requests = cast(TextIO, self._process.stdin)
+        self._answers = cast(TextIO, self._process.stdout)
 
     def start(self) -> dict[str, Any]:
         """Waits until the side can be asked; gives its description."""
         return self._receive()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Sends a request and waits for its answer; raises ``SideFailed``."""
-        assert self._process.stdin is not None
+        """Sends a request and waits for its answer; raises ``SideError``."""
         try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
+            self._requests.write(json.dumps(request) + "\n")
+            self._requests.flush()
         except BrokenPipeError:
             raise self._ended() from None
         return self._receive()
 
     def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
         started = time.perf_counter()
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         self.waited_s += time.perf_counter() - started
         if not line:
             raise self._ended()
         message: dict[str, Any] = json.loads(line)
         if "error" in message:
-            raise SideFailed(f"{self.name}: {message['error']}")
+            raise SideError(f"{self.name}: {message['error']}")
         return message
 
-    def _ended(self) -> SideFailed:
+    def _ended(self) -> SideError:
         status = self._process.wait()
         self._log.seek(0)
         log = "".join(self._log.readlines()[-LOG_LINES:])
-        return SideFailed(f"{self.name} ended with status {status}\n{log}".rstrip())
+        return SideError(f"{self.name} ended with status {status}\n{log}".rstrip())
 
     def __enter__(self) -> Self:
         return self
