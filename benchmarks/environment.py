@@ -42,17 +42,17 @@ def original_python(unpacked: Path | None, device: str) -> OriginalPython:
     here, made once.
     """
     if unpacked is None:
-        return OriginalPython(_environment(["ai-benchmark==0.1.2"], device), INSTALLED)
+        return OriginalPython(_environment(device), INSTALLED)
     if not (unpacked / "ai_benchmark" / "utils.py").is_file():
         raise UserError(
             f"{unpacked} does not hold the package ai_benchmark", "name the directory around it"
         )
     if find_spec("tf_keras") and find_spec("PIL"):
         return OriginalPython((sys.executable,), str(unpacked))
-    return OriginalPython(_environment([], device), str(unpacked))
+    return OriginalPython(_environment(device), str(unpacked))
 
 
-def _environment(packages: list[str], device: str) -> tuple[str, ...]:
+def _environment(device: str) -> tuple[str, ...]:
     tensorflow = next(filter(_version, TENSORFLOWS), None)
     if tensorflow is None:
         raise UserError("TensorFlow is not installed here", "pip install 'aiscore[cpu]'")
@@ -64,9 +64,8 @@ def _environment(packages: list[str], device: str) -> tuple[str, ...]:
         "pillow",
         "packaging",
     ]
-    minor = ".".join(release.split(".")[:2])
     # without their requirements: these name `tensorflow`, which would overwrite tensorflow-cpu
-    alone = [f"tf-keras=={minor}.*", *packages]
+    alone = [f"tf-keras=={release.rpartition('.')[0]}.*", "ai-benchmark==0.1.2"]
 
     directory = ROOT / "build" / "ai-benchmark"
     python = directory / "bin" / "python"
