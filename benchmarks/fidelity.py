@@ -6,8 +6,6 @@ says how to read the tables.
 """
 
 import argparse
-import os
-import platform
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -23,6 +21,7 @@ from sides import Side, SideError
 
 from aiscore.errors import UserError
 from aiscore.results.store import write_text
+from aiscore.system import gpu, host
 from workloads import suite
 
 BARS = {"cpu": 0.10, "gpu": 0.15}
@@ -106,7 +105,7 @@ def _run(arguments: argparse.Namespace) -> Record:
     """Measures all that was asked for; the JSON file grows test by test."""
     record = Record(
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        host={"cpu": _cpu_name(), "cores": str(os.cpu_count()), "system": platform.platform()},
+        host=_host(arguments.device),
         bar=arguments.bar,
     )
 
@@ -204,11 +203,11 @@ def _progress(paired: Paired, bar: float) -> str:
     return f"{paired.test} {ratio.value:.3f} ({ratio.low:.3f} - {ratio.high:.3f}) {judged.verdict}"
 
 
-def _cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
+def _host(device: str) -> dict[str, str]:
+    """The machine; with its GPUs, by UUID, where they are measured."""
+    gpus = gpu.read().gpus if device == "gpu" else []
+    numbered = {f"gpu {index}": ", ".join(facts.values()) for index, facts in enumerate(gpus)}
+    return {**host.describe(), **numbered}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,12 @@
 """Verdicts, tables and files of the fidelity benchmark (benchmarks/report.py, record.py)."""
 
-from pathlib import Path
-
 import pytest
 import report
 from pairs import Paired, Times
 from record import Record, combined, read
 
 from aiscore.errors import UserError
-
-GOLDEN = Path(__file__).parent / "golden" / "fidelity.md"
+from tests import golden_files
 
 
 def paired(test, ratios, **fields):
@@ -105,7 +102,7 @@ def test_the_tables():
         )
     )
 
-    assert text == GOLDEN.read_text()
+    golden_files.check("fidelity.md", text)
 
 
 def test_a_record_survives_its_file(tmp_path):
