@@ -61,6 +61,7 @@ class Original:
     def __init__(self, package_parent: str, device: str, load_every_pass: bool) -> None:
         _, utils = import_original(package_parent)
         utils.np.random.seed(42)
+        os.chdir(Path(utils.__file__).parent)  # GNMT's graph names its vocabulary from there
         self._utils, self._tf = utils, utils.tf
         self._device = device
         self._load_every_pass = load_every_pass
