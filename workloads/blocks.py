@@ -218,6 +218,7 @@ def conv_bn(
     kernel: Size,
     strides: int = 1,
     padding: str = "same",
+    *,
     activation: str | None = "relu",
     scale: bool = True,
     epsilon: float = 1e-3,
@@ -281,3 +282,36 @@ def _resnet_v2_unit(x: Tensor, depth: int, strides: int = 1, project: bool = Fal
     else:
         y = conv_bn(y, depth, 3, epsilon=RESNET_EPSILON)
     return x + Conv2D(4 * depth, 1)(y)
+
+
+def chain(x: Tensor, *convolutions: tuple[int, Size] | tuple[int, Size, int, str]) -> Tensor:
+    """An Inception branch: convolutions in a row, batch norm without gamma, ReLU.
+
+    Each is (filters, kernel), or (filters, kernel, strides, padding).
+    """
+    for convolution in convolutions:
+        x = conv_bn(x, *convolution, scale=False)
+    return x
+
+
+def fork(x: Tensor, filters: int) -> Tensor:
+    """A 1 x 3 and a 3 x 1 convolution side by side, the last stage of a branch."""
+    return concat(chain(x, (filters, (1, 3))), chain(x, (filters, (3, 1))))
+
+
+def concat(*maps: Tensor) -> Tensor:
+    """The channels of all maps."""
+    return ops.concatenate(maps, axis=3)
+
+
+def average_3x3(x: Tensor) -> Tensor:
+    """Means over 3 x 3 neighbourhoods, same size."""
+    return layers.AveragePooling2D(3, 1, padding="same")(x)
+
+
+def inception_stem(x: Tensor) -> Tensor:
+    """The first five convolutions of Inception-V3: 346 x 346 x 3 to 40 x 40 x 192."""
+    x = chain(x, (32, 3, 2, "valid"), (32, 3, 1, "valid"), (64, 3))  # 170 x 170 x 64
+    x = layers.MaxPooling2D(3, 2)(x)  # 84 x 84
+    x = chain(x, (80, 1, 1, "valid"), (192, 3, 1, "valid"))  # 82 x 82 x 192
+    return layers.MaxPooling2D(3, 2)(x)
