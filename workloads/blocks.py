@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import layers, ops
 
 Tensor = Any
@@ -23,6 +24,8 @@ class Conv2D(layers.Conv2D):
 
     Frameworks fuse that BiasAdd with what follows. A 1 x 1 kernel needs SAME
     too: VALID hides from Grappler that input and output have the same size.
+    A dilated convolution on TensorFlow is the original's: the space to the
+    batch, a dense convolution, and back.
     """
 
     def __init__(
@@ -34,6 +37,18 @@ class Conv2D(layers.Conv2D):
         **kwargs: Any,
     ) -> None:
         super().__init__(filters, kernel_size, strides, padding, **kwargs)
+
+    def convolution_op(self, inputs: Tensor, kernel: Any) -> Tensor:
+        """The convolution alone."""
+        if BACKEND == "tensorflow" and self.dilation_rate != (1, 1):
+            return tf.nn.with_space_to_batch(
+                inputs,
+                self.dilation_rate,
+                self.padding.upper(),
+                lambda x, _, padding: tf.nn.conv2d(x, kernel, 1, padding),
+                filter_shape=kernel.shape,
+            )
+        return super().convolution_op(inputs, kernel)
 
     def call(self, inputs: Tensor) -> Tensor:
         """NHWC in, NHWC out."""
@@ -107,6 +122,45 @@ class BroadcastBias(layers.Layer):
     def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""
         return input_shape
+
+
+class AddN(layers.Layer):
+    """The sum of several maps of one shape, in one op where there is one."""
+
+    def call(self, terms: Sequence[Tensor]) -> Tensor:
+        """Same shape out."""
+        if BACKEND == "tensorflow":
+            return tf.add_n(terms)
+        return sum(terms[1:], terms[0])
+
+    def compute_output_shape(
+        self, input_shapes: Sequence[Sequence[int | None]]
+    ) -> Sequence[int | None]:
+        """The shape of the first."""
+        return input_shapes[0]
+
+
+class ResizeBilinear(layers.Layer):
+    """Bilinear resizing to the height and width of another map, corners aligned."""
+
+    def call(self, x: Tensor, like: Tensor) -> Tensor:
+        """(batch, h, w, channels) and (batch, height, width, any) to (batch, height, width, channels)."""
+        if BACKEND == "tensorflow":
+            return tf.raw_ops.ResizeBilinear(images=x, size=tf.shape(like)[1:3], align_corners=True)
+        rows, columns = (_interpolation(x.shape[axis], like.shape[axis]) for axis in (1, 2))
+        return ops.einsum("bhwc,yh,xw->byxc", x, rows, columns)
+
+    def compute_output_shape(
+        self, x_shape: Sequence[int | None], like_shape: Sequence[int | None]
+    ) -> Sequence[int | None]:
+        """``like``'s height and width."""
+        return (x_shape[0], *like_shape[1:3], x_shape[3])
+
+
+def _interpolation(source: int, target: int) -> Tensor:
+    """Weights (target, source) of linear interpolation whose first and last points agree."""
+    positions = ops.linspace(0.0, source - 1.0, target)[:, None]
+    return ops.relu(1.0 - ops.abs(positions - ops.arange(source, dtype="float32")))
 
 
 class BasicLSTM(layers.Layer):
@@ -207,6 +261,11 @@ def lstm_step(
     return hidden, (cell, hidden)
 
 
+def subtract_mean(x: Tensor) -> Tensor:
+    """Pixels 0..255 less the mean colour of ImageNet, in the order blue, green, red."""
+    return x - np.float32([103.939, 116.779, 123.68])
+
+
 def scale_to_one(x: Tensor) -> Tensor:
     """Pixels 0..255 to -1..1, by the original's three elementwise ops."""
     return (x / 255.0 - 0.5) * 2.0
@@ -222,9 +281,10 @@ def conv_bn(
     activation: str | None = "relu",
     scale: bool = True,
     epsilon: float = 1e-3,
+    dilation: int = 1,
 ) -> Tensor:
     """Convolution without bias, batch norm, activation."""
-    x = Conv2D(filters, kernel, strides, padding, use_bias=False)(x)
+    x = Conv2D(filters, kernel, strides, padding, dilation_rate=dilation, use_bias=False)(x)
     return norm_activation(x, activation, scale, epsilon)
 
 
@@ -315,3 +375,142 @@ def inception_stem(x: Tensor) -> Tensor:
     x = layers.MaxPooling2D(3, 2)(x)  # 84 x 84
     x = chain(x, (80, 1, 1, "valid"), (192, 3, 1, "valid"))  # 82 x 82 x 192
     return layers.MaxPooling2D(3, 2)(x)
+
+
+class DepthToSpace(layers.Layer):
+    """Pixel shuffle: every 2 x 2 block of pixels comes from four channels of one pixel."""
+
+    def call(self, x: Tensor) -> Tensor:
+        """(batch, h, w, 4 c) to (batch, 2 h, 2 w, c)."""
+        if BACKEND == "tensorflow":
+            return tf.nn.depth_to_space(x, 2)
+        batch, height, width, channels = ops.shape(x)
+        x = ops.reshape(x, (batch, height, width, 2, 2, channels // 4))
+        x = ops.transpose(x, (0, 1, 3, 2, 4, 5))
+        return ops.reshape(x, (batch, 2 * height, 2 * width, channels // 4))
+
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> tuple[int | None, ...]:
+        """(batch, 2 h, 2 w, c)."""
+        batch, *sides, channels = input_shape
+        sides = [None if side is None else 2 * side for side in sides]
+        return (batch, *sides, channels // 4)
+
+
+class InstanceNorm(layers.Layer):
+    """Instance norm with trained scale and shift, in elementwise ops and reductions."""
+
+    def build(self, input_shape: Sequence[int | None]) -> None:
+        """One number per channel in each vector."""
+        channels = (input_shape[-1],)
+        self.scale = self.add_weight(name="scale", shape=channels, initializer="ones")
+        self.shift = self.add_weight(name="shift", shape=channels, initializer="zeros")
+
+    def call(self, x: Tensor) -> Tensor:
+        """Same shape out."""
+        mean, variance = moments(x)
+        normalized = (x - mean) / (variance + 1e-3) ** 0.5
+        return read(self.scale) * normalized + read(self.shift)
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+        """The input's shape."""
+        return input_shape
+
+
+class StandardNormal(layers.Layer):
+    """Normally distributed numbers of a fixed shape, drawn anew in every pass.
+
+    The input only ties the draw to the pass.
+    """
+
+    def __init__(self, shape: tuple[int, ...], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.shape = shape
+        if BACKEND != "tensorflow":
+            self.seed_generator = keras.random.SeedGenerator()
+
+    def call(self, x: Tensor) -> Tensor:
+        """Any input; gives the fixed shape."""
+        if BACKEND == "tensorflow":
+            return tf.random.normal(self.shape)
+        return keras.random.normal(self.shape, seed=self.seed_generator)
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int, ...]:
+        """The fixed shape."""
+        return self.shape
+
+
+class Resize(layers.Layer):
+    """Resizes maps to a fixed size, with sources counted from the corner pixel.
+
+    Pixel i comes from i * scale; the scale is that of the sizes or, with
+    ``align_corners``, that of the distances between first and last pixel.
+    (Keras's resize counts from pixel centres.)
+    """
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        align_corners: bool = False,
+        nearest: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.size = size
+        self.align_corners = align_corners
+        self.nearest = nearest
+
+    def call(self, x: Tensor) -> Tensor:
+        """(batch, h, w, c) to (batch, *size, c); bilinear, or the nearest pixel towards zero."""
+        if BACKEND == "tensorflow":
+            op = tf.raw_ops.ResizeNearestNeighbor if self.nearest else tf.raw_ops.ResizeBilinear
+            return op(images=x, size=self.size, align_corners=self.align_corners)
+        for axis, size in enumerate(self.size, start=1):
+            x = self._resize_axis(x, axis, size)
+        return x
+
+    def _resize_axis(self, x: Tensor, axis: int, size: int) -> Tensor:
+        pixels = x.shape[axis]
+        gaps = int(self.align_corners and size > 1)
+        source = np.arange(size) * ((pixels - gaps) / (size - gaps))
+        low = np.minimum(source.astype(int), pixels - 1)
+        if self.nearest:
+            return ops.take(x, low, axis)
+        high = np.minimum(low + 1, pixels - 1)
+        weight = (source - low).astype("float32").reshape((-1,) + (1,) * (3 - axis))
+        return ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
+
+    def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
+        """(batch, *size, c)."""
+        return (input_shape[0], *self.size, input_shape[-1])
+
+
+def moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance over height and width, (batch, 1, 1, channels) each."""
+    compute = tf.nn.moments if BACKEND == "tensorflow" else ops.moments
+    mean, variance = compute(x, (1, 2), keepdims=True)
+    return mean, variance
+
+
+def write(weight: Any, value: Tensor, compute: Callable[[], Tensor]) -> Tensor:
+    """Writes a layer's weight, then gives ``compute()``.
+
+    The result depends on the write: a v1 session runs only what its output needs.
+    """
+    if BACKEND == "tensorflow":
+        with tf.control_dependencies([weight.value.assign(value, read_value=False)]):
+            return compute()
+    weight.assign(value)
+    return compute()
+
+
+def broadcast_conv(
+    x: Tensor, filters: int, kernel: Size, strides: int = 1, biases: int | None = None
+) -> Tensor:
+    """Convolution with a bias that is added by broadcasting: one per filter, or ``biases``."""
+    x = Conv2D(filters, kernel, strides, use_bias=False)(x)
+    return BroadcastBias(biases or filters)(x)
+
+
+def padded_conv(x: Tensor, filters: int, kernel: int) -> Tensor:
+    """Convolution without stride over maps that an op of its own has padded to keep their size."""
+    return Conv2D(filters, kernel, padding="valid")(layers.ZeroPadding2D(kernel // 2)(x))
