@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import layers, ops
 
 Tensor = Any
@@ -23,6 +24,8 @@ class Conv2D(layers.Conv2D):
 
     Frameworks fuse that BiasAdd with what follows. A 1 x 1 kernel needs SAME
     too: VALID hides from Grappler that input and output have the same size.
+    A dilated convolution on TensorFlow is the original's: the space to the
+    batch, a dense convolution, and back.
     """
 
     def __init__(
@@ -34,6 +37,18 @@ class Conv2D(layers.Conv2D):
         **kwargs: Any,
     ) -> None:
         super().__init__(filters, kernel_size, strides, padding, **kwargs)
+
+    def convolution_op(self, inputs: Tensor, kernel: Any) -> Tensor:
+        """The convolution alone."""
+        if BACKEND == "tensorflow" and self.dilation_rate != (1, 1):
+            return tf.nn.with_space_to_batch(
+                inputs,
+                self.dilation_rate,
+                self.padding.upper(),
+                lambda x, _, padding: tf.nn.conv2d(x, kernel, 1, padding),
+                filter_shape=kernel.shape,
+            )
+        return super().convolution_op(inputs, kernel)
 
     def call(self, inputs: Tensor) -> Tensor:
         """NHWC in, NHWC out."""
@@ -107,6 +122,45 @@ class BroadcastBias(layers.Layer):
     def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""
         return input_shape
+
+
+class AddN(layers.Layer):
+    """The sum of several maps of one shape, in one op where there is one."""
+
+    def call(self, terms: Sequence[Tensor]) -> Tensor:
+        """Same shape out."""
+        if BACKEND == "tensorflow":
+            return tf.add_n(terms)
+        return sum(terms[1:], terms[0])
+
+    def compute_output_shape(
+        self, input_shapes: Sequence[Sequence[int | None]]
+    ) -> Sequence[int | None]:
+        """The shape of the first."""
+        return input_shapes[0]
+
+
+class ResizeBilinear(layers.Layer):
+    """Bilinear resizing to the height and width of another map, corners aligned."""
+
+    def call(self, x: Tensor, like: Tensor) -> Tensor:
+        """(batch, h, w, channels) and (batch, height, width, any) to (batch, height, width, channels)."""
+        if BACKEND == "tensorflow":
+            return tf.raw_ops.ResizeBilinear(images=x, size=tf.shape(like)[1:3], align_corners=True)
+        rows, columns = (_interpolation(x.shape[axis], like.shape[axis]) for axis in (1, 2))
+        return ops.einsum("bhwc,yh,xw->byxc", x, rows, columns)
+
+    def compute_output_shape(
+        self, x_shape: Sequence[int | None], like_shape: Sequence[int | None]
+    ) -> Sequence[int | None]:
+        """``like``'s height and width."""
+        return (x_shape[0], *like_shape[1:3], x_shape[3])
+
+
+def _interpolation(source: int, target: int) -> Tensor:
+    """Weights (target, source) of linear interpolation whose first and last points agree."""
+    positions = ops.linspace(0.0, source - 1.0, target)[:, None]
+    return ops.relu(1.0 - ops.abs(positions - ops.arange(source, dtype="float32")))
 
 
 class BasicLSTM(layers.Layer):
@@ -207,6 +261,11 @@ def lstm_step(
     return hidden, (cell, hidden)
 
 
+def subtract_mean(x: Tensor) -> Tensor:
+    """Pixels 0..255 less the mean colour of ImageNet, in the order blue, green, red."""
+    return x - np.float32([103.939, 116.779, 123.68])
+
+
 def scale_to_one(x: Tensor) -> Tensor:
     """Pixels 0..255 to -1..1, by the original's three elementwise ops."""
     return (x / 255.0 - 0.5) * 2.0
@@ -221,9 +280,10 @@ def conv_bn(
     activation: str | None = "relu",
     scale: bool = True,
     epsilon: float = 1e-3,
+    dilation: int = 1,
 ) -> Tensor:
     """Convolution without bias, batch norm, activation."""
-    x = Conv2D(filters, kernel, strides, padding, use_bias=False)(x)
+    x = Conv2D(filters, kernel, strides, padding, dilation_rate=dilation, use_bias=False)(x)
     return norm_activation(x, activation, scale, epsilon)
 
 
