@@ -5,6 +5,7 @@ Keras backend; no other file of this package asks which backend runs.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -133,9 +134,7 @@ class AddN(layers.Layer):
             return tf.add_n(terms)
         return sum(terms[1:], terms[0])
 
-    def compute_output_shape(
-        self, input_shapes: Sequence[Sequence[int | None]]
-    ) -> Sequence[int | None]:
+    def compute_output_shape(self, input_shapes: Sequence[Sequence[Any]]) -> Sequence[Any]:
         """The shape of the first."""
         return input_shapes[0]
 
@@ -144,15 +143,15 @@ class ResizeBilinear(layers.Layer):
     """Bilinear resizing to the height and width of another map, corners aligned."""
 
     def call(self, x: Tensor, like: Tensor) -> Tensor:
-        """(batch, h, w, channels) and (batch, height, width, any) to (batch, height, width, channels)."""
+        """(batch, h, w, channels) and (batch, H, W, any) to (batch, H, W, channels)."""
         if BACKEND == "tensorflow":
             return tf.raw_ops.ResizeBilinear(images=x, size=tf.shape(like)[1:3], align_corners=True)
         rows, columns = (_interpolation(x.shape[axis], like.shape[axis]) for axis in (1, 2))
         return ops.einsum("bhwc,yh,xw->byxc", x, rows, columns)
 
     def compute_output_shape(
-        self, x_shape: Sequence[int | None], like_shape: Sequence[int | None]
-    ) -> Sequence[int | None]:
+        self, x_shape: Sequence[Any], like_shape: Sequence[Any]
+    ) -> Sequence[Any]:
         """``like``'s height and width."""
         return (x_shape[0], *like_shape[1:3], x_shape[3])
 
@@ -185,7 +184,7 @@ class BasicLSTM(layers.Layer):
         # Read outside the loop, so that the loop itself stays free of state.
         kernel, bias = read(self.kernel), read(self.bias)
         zeros = ops.zeros((ops.shape(x)[0], self.units))
-        outputs = scan(
+        outputs, _ = scan(
             lambda x, state: lstm_step(x, state, kernel, bias),
             ops.transpose(x, (1, 0, 2)),
             (zeros, zeros),
@@ -211,38 +210,63 @@ def add_bias(x: Tensor, bias: Tensor) -> Tensor:
     return ops.add(x, bias)
 
 
+Step = Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, tuple[Tensor, ...]]]
+
+
 def scan(
-    step: Callable[[Tensor, tuple[Tensor, ...]], tuple[Tensor, tuple[Tensor, ...]]],
-    inputs: Tensor,
-    state: tuple[Tensor, ...],
-) -> Tensor:
+    step: Step, inputs: Tensor, state: tuple[Tensor, ...], lengths: Tensor | None = None
+) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Runs ``step(input, state) -> (output, state)`` over the first axis of ``inputs``.
 
-    Gives the outputs of all steps, stacked along the first axis.
+    Gives the outputs of all steps, stacked along the first axis, and the last
+    state. Where a sequence is over, by ``lengths`` (batch), its outputs are
+    zeros and its state stays.
     """
     if BACKEND == "tensorflow":
-        return _scan_tensorflow(step, inputs, state)
-    _, outputs = ops.scan(lambda carry, x: step(x, carry)[::-1], state, inputs)
-    return outputs
+        return _scan_tensorflow(step, inputs, state, lengths)
+    return _scan(step, inputs, state, lengths)
 
 
-def _scan_tensorflow(step: Callable[..., Any], inputs: Tensor, state: tuple[Tensor, ...]) -> Tensor:
-    steps = inputs.shape[0]
+def _scan(
+    step: Step, inputs: Tensor, state: tuple[Tensor, ...], lengths: Tensor | None
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def body(state: tuple[Tensor, ...], scanned: Any) -> tuple[tuple[Tensor, ...], Tensor]:
+        x, time = scanned
+        output, next_state = step(x, state)
+        if lengths is not None:
+            over = ops.expand_dims(time >= lengths, 1)
+            output = ops.where(over, ops.zeros_like(output), output)
+            next_state = tuple(map(partial(ops.where, over), state, next_state))
+        return next_state, output
+
+    state, outputs = ops.scan(body, state, (inputs, ops.arange(inputs.shape[0])))
+    return outputs, state
+
+
+def _scan_tensorflow(
+    step: Step, inputs: Tensor, state: tuple[Tensor, ...], lengths: Tensor | None
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    steps = ops.shape(inputs)[0]
+    end = steps if lengths is None else tf.minimum(steps, tf.maximum(1, tf.reduce_max(lengths)))
     source = tf.TensorArray(inputs.dtype, steps, element_shape=inputs.shape[1:]).unstack(inputs)
     sink = tf.TensorArray(inputs.dtype, steps)
 
     def body(time: Tensor, sink: Any, *state: Tensor) -> tuple[Any, ...]:
-        output, state = step(source.read(time), state)
-        return (time + 1, sink.write(time, output), *state)
+        output, next_state = step(source.read(time), state)
+        if lengths is not None:
+            over = partial(tf.compat.v1.where, time >= lengths)
+            output = over(tf.zeros_like(output), output)
+            next_state = tuple(map(over, state, next_state))
+        return (time + 1, sink.write(time, output), *next_state)
 
-    _, sink, *_ = tf.while_loop(
-        lambda time, *_: time < steps,
+    _, sink, *state = tf.while_loop(
+        lambda time, *_: time < end,
         body,
         (tf.constant(0), sink, *state),
         parallel_iterations=32,
         maximum_iterations=steps,
     )
-    return sink.stack()
+    return sink.stack(), tuple(state)
 
 
 def lstm_step(
@@ -263,7 +287,7 @@ def lstm_step(
 
 def subtract_mean(x: Tensor) -> Tensor:
     """Pixels 0..255 less the mean colour of ImageNet, in the order blue, green, red."""
-    return x - np.float32([103.939, 116.779, 123.68])
+    return x - np.array([103.939, 116.779, 123.68], np.float32)
 
 
 def scale_to_one(x: Tensor) -> Tensor:
@@ -399,7 +423,7 @@ class DepthToSpace(layers.Layer):
 class InstanceNorm(layers.Layer):
     """Instance norm with trained scale and shift, in elementwise ops and reductions."""
 
-    def build(self, input_shape: Sequence[int | None]) -> None:
+    def build(self, input_shape: Sequence[Any]) -> None:
         """One number per channel in each vector."""
         channels = (input_shape[-1],)
         self.scale = self.add_weight(name="scale", shape=channels, initializer="ones")
@@ -411,7 +435,7 @@ class InstanceNorm(layers.Layer):
         normalized = (x - mean) / (variance + 1e-3) ** 0.5
         return read(self.scale) * normalized + read(self.shift)
 
-    def compute_output_shape(self, input_shape: Sequence[int | None]) -> Sequence[int | None]:
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""
         return input_shape
 
@@ -434,7 +458,7 @@ class StandardNormal(layers.Layer):
             return tf.random.normal(self.shape)
         return keras.random.normal(self.shape, seed=self.seed_generator)
 
-    def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int, ...]:
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> tuple[int, ...]:
         """The fixed shape."""
         return self.shape
 
@@ -479,7 +503,7 @@ class Resize(layers.Layer):
         weight = (source - low).astype("float32").reshape((-1,) + (1,) * (3 - axis))
         return ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
 
-    def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> tuple[int | None, ...]:
         """(batch, *size, c)."""
         return (input_shape[0], *self.size, input_shape[-1])
 
@@ -514,3 +538,73 @@ def broadcast_conv(
 def padded_conv(x: Tensor, filters: int, kernel: int) -> Tensor:
     """Convolution without stride over maps that an op of its own has padded to keep their size."""
     return Conv2D(filters, kernel, padding="valid")(layers.ZeroPadding2D(kernel // 2)(x))
+
+
+def part(x: Tensor, axis: int, start: int, size: int) -> Tensor:
+    """``size`` rows of an axis from ``start`` on, in one op."""
+    if BACKEND == "tensorflow":
+        starts, sizes = [0] * x.shape.rank, [-1] * x.shape.rank
+        starts[axis], sizes[axis] = start, size
+        return tf.slice(x, starts, sizes)
+    return x[(slice(None),) * axis + (slice(start, start + size),)]
+
+
+def rows(table: Any, ids: Tensor) -> Tensor:
+    """The rows of a table by their numbers, none negative."""
+    if BACKEND == "tensorflow":
+        return tf.gather(read(table), ids)
+    return ops.take(table, ids, axis=0)
+
+
+def argmax(x: Tensor) -> Tensor:
+    """The place of the largest number along the last axis, as int32."""
+    if BACKEND == "tensorflow":
+        return tf.argmax(x, axis=-1, output_type=tf.int32)
+    return ops.argmax(x, axis=-1)
+
+
+def generate(
+    step: Callable[[tuple[Tensor, ...]], tuple[Tensor, Tensor, tuple[Tensor, ...]]],
+    state: tuple[Tensor, ...],
+    limit: Tensor,
+    batch: int = 1,
+) -> Tensor:
+    """Runs ``step(state) -> (ids, ended, state)`` until all sequences ended.
+
+    At most ``limit`` times. ids are int32 and ended is bool, (batch) both.
+    Gives the ids of all steps, (steps, batch); where shapes are fixed, the
+    steps that were not needed are zeros.
+    """
+    if BACKEND == "tensorflow":
+        return _generate_tensorflow(step, state, limit, batch)
+
+    def body(time: Tensor, ids: Tensor, ended: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
+        new_ids, now_ended, state = step(state)
+        ids = ops.slice_update(ids, (time, 0), new_ids[None])
+        return (time + 1, ids, ops.logical_or(ended, now_ended), *state)
+
+    _, ids, *_ = ops.while_loop(
+        lambda time, ids, ended, *_: ops.logical_not(ops.all(ended)),
+        body,
+        (0, ops.zeros((limit, batch), "int32"), ops.zeros((batch,), "bool"), *state),
+        maximum_iterations=limit,
+    )
+    return ids
+
+
+def _generate_tensorflow(
+    step: Callable[..., Any], state: tuple[Tensor, ...], limit: Tensor, batch: int
+) -> Tensor:
+    def body(time: Tensor, sink: Any, ended: Tensor, *state: Tensor) -> tuple[Any, ...]:
+        ids, now_ended, state = step(state)
+        return (time + 1, sink.write(time, ids), tf.logical_or(now_ended, ended), *state)
+
+    sink = tf.TensorArray(tf.int32, 0, dynamic_size=True, element_shape=(batch,))
+    _, sink, *_ = tf.while_loop(
+        lambda time, sink, ended, *_: tf.logical_not(tf.reduce_all(ended)),
+        body,
+        (tf.constant(0), sink, tf.zeros((batch,), tf.bool), *state),
+        parallel_iterations=32,
+        maximum_iterations=limit,
+    )
+    return sink.stack()

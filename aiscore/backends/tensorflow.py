@@ -100,7 +100,8 @@ class Session:
             self._session = v1.Session()
             # A loop's gradient changes the loop, which a session refuses once it has run it;
             # the original too has the step of its recurrent networks in the graph from the start.
-            if self._trained and any(op.type in LOOPS for op in self._graph.get_operations()):
+            trains = self._output.dtype.is_floating  # a network that gives ids has no training
+            if trains and any(op.type in LOOPS for op in self._graph.get_operations()):
                 self._add_training_step()
             self._session.run(
                 [v.initializer for v in variables.values()],
