@@ -12,7 +12,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from workloads.blocks import Tensor, argmax, generate, lstm_step, read, rows, scan
+from workloads.blocks import Tensor, argmax, generate, lstm_step, read, rows, scan, uniform
 from workloads.data import SENTENCE
 
 WORDS = 32_316
@@ -178,11 +178,11 @@ def _lstm(layer: layers.Layer, inputs: int) -> Weights:
 
 
 def _matrix(layer: layers.Layer, *shape: int) -> Any:
-    return layer.add_weight(shape=shape, initializer=_uniform())
+    return layer.add_weight(shape=shape, initializer=_uniform)
 
 
-def _uniform() -> keras.initializers.Initializer:
-    return keras.initializers.RandomUniform(-0.1, 0.1)
+def _uniform(shape: Sequence[int], dtype: str | None = None) -> Tensor:
+    return uniform(shape, 0.1)
 
 
 def _never_ends(shape: tuple[int, int], dtype: str) -> Tensor:
@@ -191,4 +191,4 @@ def _never_ends(shape: tuple[int, int], dtype: str) -> Tensor:
     All steps are measured then. In the original the end mark is merely one of
     32,316 words, which comes as good as never.
     """
-    return ops.where(ops.arange(WORDS) == END, 0.0, _uniform()(shape, dtype))
+    return ops.where(ops.arange(WORDS) == END, 0.0, _uniform(shape))

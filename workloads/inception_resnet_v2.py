@@ -9,6 +9,7 @@ from workloads.blocks import (
     average_3x3,
     chain,
     concat,
+    glorot,
     inception_stem,
     scale_to_one,
 )
@@ -44,7 +45,7 @@ def build() -> keras.Model:
     x = _block_8(x, scale=1.0)
     x = chain(x, (1536, 1))
     x = layers.Flatten()(layers.AveragePooling2D(9, 2)(x))  # 1536
-    return keras.Model(inputs, ops.softmax(layers.Dense(1001)(x)))
+    return keras.Model(inputs, ops.softmax(layers.Dense(1001, kernel_initializer=glorot)(x)))
 
 
 def _block_35(x: Tensor) -> Tensor:

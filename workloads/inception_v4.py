@@ -3,7 +3,7 @@
 import keras
 from keras import layers, ops
 
-from workloads.blocks import Tensor, average_3x3, chain, concat, fork, scale_to_one
+from workloads.blocks import Tensor, average_3x3, chain, concat, fork, glorot, scale_to_one
 
 
 def build() -> keras.Model:
@@ -27,7 +27,7 @@ def build() -> keras.Model:
     for _ in range(3):
         x = _module_c(x)
     x = layers.Flatten()(layers.AveragePooling2D(9, 1)(x))  # 1536
-    return keras.Model(inputs, ops.softmax(layers.Dense(1001)(x)))
+    return keras.Model(inputs, ops.softmax(layers.Dense(1001, kernel_initializer=glorot)(x)))
 
 
 def _stem(x: Tensor) -> Tensor:

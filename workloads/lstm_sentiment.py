@@ -3,11 +3,11 @@
 import keras
 from keras import layers
 
-from workloads.blocks import BasicLSTM
+from workloads.blocks import BasicLSTM, glorot
 
 
 def build() -> keras.Model:
     """Sequence (1024, 300) to two logits."""
     inputs = keras.Input((1024, 300))
     x = BasicLSTM(1024)(inputs)
-    return keras.Model(inputs, layers.Dense(2)(x))
+    return keras.Model(inputs, layers.Dense(2, kernel_initializer=glorot)(x))

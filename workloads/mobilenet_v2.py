@@ -3,7 +3,15 @@
 import keras
 from keras import layers
 
-from workloads.blocks import Conv2D, Tensor, conv_bn, norm_activation, scale_to_one, squeeze_map
+from workloads.blocks import (
+    Conv2D,
+    Tensor,
+    conv_bn,
+    glorot,
+    norm_activation,
+    scale_to_one,
+    squeeze_map,
+)
 
 
 def build() -> keras.Model:
@@ -32,7 +40,9 @@ def _inverted_residual(x: Tensor, filters: int, strides: int = 1, expansion: int
     y = x
     if expansion > 1:
         y = conv_bn(y, expansion * channels, 1, activation="relu6")
-    y = layers.DepthwiseConv2D(3, strides, padding="same", use_bias=False)(y)
+    y = layers.DepthwiseConv2D(
+        3, strides, padding="same", use_bias=False, depthwise_initializer=glorot
+    )(y)
     y = norm_activation(y, "relu6")
     y = conv_bn(y, filters, 1, activation=None)
     return x + y if strides == 1 and channels == filters else y

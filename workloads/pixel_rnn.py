@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from workloads.blocks import Tensor, add_bias, part, read, scan
+from workloads.blocks import Tensor, add_bias, glorot, part, read, scan
 
 SIDE = 64
 DIAGONALS = 2 * SIDE - 1  # columns of a skewed map
@@ -40,7 +40,7 @@ class MaskedConv2D(layers.Layer):
     def build(self, input_shape: Sequence[Any]) -> None:
         """One kernel (size, size, channels, filters) and one bias."""
         shape = (self.size, self.size, input_shape[-1], self.filters)
-        self.kernel = self.add_weight(name="kernel", shape=shape)
+        self.kernel = self.add_weight(name="kernel", shape=shape, initializer=glorot)
         self.bias = self.add_weight(name="bias", shape=(self.filters,), initializer="zeros")
         centre = self.size // 2
         self.mask = np.ones(shape, np.float32)
@@ -94,7 +94,9 @@ class DiagonalLSTM(layers.Layer):
     def build(self, input_shape: Sequence[Any]) -> None:
         """One kernel (2, 1, 16, 64) and one bias (64) for the state."""
         gates = 4 * HIDDEN
-        self.kernel = self.add_weight(name="kernel", shape=(2, 1, HIDDEN, gates))
+        self.kernel = self.add_weight(
+            name="kernel", shape=(2, 1, HIDDEN, gates), initializer=glorot
+        )
         self.bias = self.add_weight(name="bias", shape=(gates,), initializer="zeros")
 
     def call(self, x: Tensor) -> Tensor:

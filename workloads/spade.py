@@ -10,6 +10,7 @@ from workloads.blocks import (
     StandardNormal,
     Tensor,
     add_bias,
+    glorot,
     moments,
     padded_conv,
     read,
@@ -22,7 +23,7 @@ def build() -> keras.Model:
     inputs = keras.Input((128, 128, 3))
     segmentation = inputs / 127.5 - 1.0
     x = StandardNormal((1, 256))(segmentation)  # one draw for the whole batch
-    x = ops.reshape(layers.Dense(2 * 2 * 1024)(x), (1, 2, 2, 1024))
+    x = ops.reshape(layers.Dense(2 * 2 * 1024, kernel_initializer=glorot)(x), (1, 2, 2, 1024))
     for filters in (1024, 1024, 1024, 512, 256, 128):
         x = _residual_block(x, segmentation, filters)
         x = Resize((2 * x.shape[1], 2 * x.shape[2]))(x)  # 4 x 4 to 128 x 128
@@ -81,7 +82,7 @@ class SpectralConv2D(layers.Layer):
     def build(self, input_shape: Sequence[int | None]) -> None:
         """Kernel, the vector u (1, filters), which is not trained, and a bias."""
         shape = (self.kernel_size, self.kernel_size, input_shape[-1], self.filters)
-        self.kernel = self.add_weight(name="kernel", shape=shape)
+        self.kernel = self.add_weight(name="kernel", shape=shape, initializer=glorot)
         self.u = self.add_weight(
             name="u", shape=(1, self.filters), initializer="random_normal", trainable=False
         )

@@ -3,7 +3,7 @@
 import keras
 from keras import layers, ops
 
-from workloads.blocks import Conv2D, InstanceNorm, Tensor, add_bias, image_range
+from workloads.blocks import Conv2D, InstanceNorm, Tensor, add_bias, glorot, image_range
 
 
 def build() -> keras.Model:
@@ -17,7 +17,7 @@ def build() -> keras.Model:
         x = layers.MaxPooling2D(2)(x)  # to 1/16
     x = _level(x, 1024)
     for filters in (512, 256, 128, 64):
-        x = UpConv(filters, 2, 2)(x)  # to 1/1
+        x = UpConv(filters, 2, 2, kernel_initializer=glorot)(x)  # to 1/1
         x = _level(ops.concatenate([x, skips.pop()], axis=-1), filters)
     return keras.Model(inputs, image_range(Conv2D(3, 1)(x)))
 

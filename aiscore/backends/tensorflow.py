@@ -24,6 +24,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 LEARNING_RATE = 1e-4
+GPU = "GPU:0"  # the parent lets a worker see one
 LOOPS = ("While", "StatelessWhile")
 v1 = tf.compat.v1
 
@@ -102,7 +103,7 @@ class Session:
             # the original too has the step of its recurrent networks in the graph from the start.
             trains = self._output.dtype.is_floating  # a network that gives ids has no training
             if trains and any(op.type in LOOPS for op in self._graph.get_operations()):
-                self._add_training_step()
+                self._add_training_step(self._output.shape)
             self._session.run(
                 [v.initializer for v in variables.values()],
                 {v.initializer.inputs[1]: values[key] for key, v in variables.items()},
@@ -111,12 +112,14 @@ class Session:
     def prepare(self, test: TestSpec, batch: Batch) -> None:
         """Adds the training step to the graph when the first training test needs it."""
         self._mode = test.mode
-        if test.mode is Mode.TRAINING and self._step is None:
+        if _has_gpu():
+            tf.config.experimental.reset_memory_stats(GPU)
+        if batch.target is not None and test.mode is Mode.TRAINING and self._step is None:
             with self._graph.as_default():
-                self._add_training_step()
+                self._add_training_step(batch.target.shape)
 
-    def _add_training_step(self) -> None:
-        self._target = v1.placeholder(tf.float32, self._output.shape, name="target")
+    def _add_training_step(self, target_shape: Any) -> None:
+        self._target = v1.placeholder(tf.float32, target_shape, name="target")
         loss = 2 * tf.nn.l2_loss(self._output - self._target)
         optimizer = v1.train.AdamOptimizer(LEARNING_RATE)
         self._step = optimizer.minimize(loss, var_list=self._trained)
@@ -135,14 +138,18 @@ class Session:
         return np.asarray(self._session.run(self._output, {self._input: inputs}))
 
     def peak_device_bytes(self) -> int | None:
-        """The peak of TensorFlow's allocator on the GPU."""
-        if not tf.config.list_logical_devices("GPU"):
+        """The peak of TensorFlow's allocator on the GPU since the test was prepared."""
+        if not _has_gpu():
             return None
-        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
+        return int(tf.config.experimental.get_memory_info(GPU)["peak"])
 
     def close(self) -> None:
         """Ends the session."""
         self._session.close()
+
+
+def _has_gpu() -> bool:
+    return bool(tf.config.list_logical_devices("GPU"))
 
 
 def _trace(model: Any) -> Any:
