@@ -1,9 +1,9 @@
 """An interpreter that can run ai-benchmark 0.1.2 beside this one."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +12,11 @@ from original import INSTALLED
 from aiscore.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
-TENSORFLOWS = ("tensorflow", "tensorflow-cpu")
+ASK_TENSORFLOW = """
+import numpy, tensorflow as tf
+cuda = tf.sysconfig.get_build_info()["is_cuda_build"]
+print("tensorflow" if cuda else "tensorflow-cpu", tf.__version__, numpy.__version__)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +57,9 @@ def original_python(unpacked: Path | None, device: str) -> OriginalPython:
 
 
 def _environment(device: str) -> tuple[str, ...]:
-    tensorflow = next(filter(_version, TENSORFLOWS), None)
-    if tensorflow is None:
-        raise UserError("TensorFlow is not installed here", "pip install 'aiscore[cpu]'")
-    release = _version(tensorflow) or ""
+    distribution, release, numpy = _stack()
     cuda = "[and-cuda]" if device == "gpu" else ""
-    needed = [
-        f"{tensorflow}{cuda}=={release}",
-        f"numpy=={_version('numpy')}",
-        "pillow",
-        "packaging",
-    ]
+    needed = [f"{distribution}{cuda}=={release}", f"numpy=={numpy}", "pillow", "packaging"]
     # without their requirements: these name `tensorflow`, which would overwrite tensorflow-cpu
     alone = [f"tf-keras=={release.rpartition('.')[0]}.*", "ai-benchmark==0.1.2"]
 
@@ -80,11 +76,23 @@ def _environment(device: str) -> tuple[str, ...]:
     return (str(python), "-E")  # -E: nothing of this environment's PYTHONPATH
 
 
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def _stack() -> tuple[str, str, str]:
+    """The distribution and version of the TensorFlow that is here, and NumPy's version.
+
+    TensorFlow itself is asked: where both of its distributions were installed,
+    their metadata do not tell whose files lie on top.
+    """
+    if find_spec("tensorflow") is None:
+        raise UserError("TensorFlow is not installed here", "pip install 'aiscore[cpu]'")
+    asked = subprocess.run(
+        [sys.executable, "-c", ASK_TENSORFLOW],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    distribution, release, numpy = asked.stdout.split()
+    return distribution, release, numpy
 
 
 def _execute(command: list[str]) -> None:
