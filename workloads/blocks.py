@@ -268,7 +268,7 @@ def _scan(
 def _scan_tensorflow(
     step: Step, inputs: Tensor, state: tuple[Tensor, ...], lengths: Tensor | None
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    steps = ops.shape(inputs)[0]
+    steps = tf.shape(inputs)[0]
     end = steps if lengths is None else tf.minimum(steps, tf.maximum(1, tf.reduce_max(lengths)))
     source = tf.TensorArray(inputs.dtype, steps, element_shape=inputs.shape[1:]).unstack(inputs)
     sink = tf.TensorArray(inputs.dtype, steps)
@@ -288,7 +288,9 @@ def _scan_tensorflow(
         parallel_iterations=32,
         maximum_iterations=steps,
     )
-    return sink.stack(), tuple(state)
+    outputs = sink.stack()
+    outputs.set_shape((inputs.shape[0], *outputs.shape[1:]))
+    return outputs, tuple(state)
 
 
 def lstm_step(
@@ -630,3 +632,11 @@ def _generate_tensorflow(
         maximum_iterations=limit,
     )
     return sink.stack()
+
+
+def checked_positive(x: Tensor) -> Tensor:
+    """The same numbers, after a check that all are above zero where graphs can hold one."""
+    if BACKEND == "tensorflow":
+        with tf.control_dependencies([tf.debugging.assert_positive(x)]):
+            return tf.identity(x)
+    return x
