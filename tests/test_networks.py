@@ -51,7 +51,7 @@ def test_shape_and_operations_of_every_subtest(test: TestSpec, models: dict[str,
     from tests.flops import count_flops
 
     model = build(test.network, models)
-    shape = tuple(model.inputs[0].shape) if test.target is None else (test.batch, *test.input)
+    shape = test.input if test.target is None else (test.batch, *test.input)  # ids of a sentence
     forward = tf.function(lambda x: model(x, training=False), autograph=False)
     traced = forward.get_concrete_function(tf.TensorSpec(shape, model.inputs[0].dtype))
     expected = EXPECTED["tests"][test.id]

@@ -160,29 +160,6 @@ class AddN(layers.Layer):
         return input_shapes[0]
 
 
-class ResizeBilinear(layers.Layer):
-    """Bilinear resizing to the height and width of another map, corners aligned."""
-
-    def call(self, x: Tensor, like: Tensor) -> Tensor:
-        """(batch, h, w, channels) and (batch, H, W, any) to (batch, H, W, channels)."""
-        if BACKEND == "tensorflow":
-            return tf.raw_ops.ResizeBilinear(images=x, size=tf.shape(like)[1:3], align_corners=True)
-        rows, columns = (_interpolation(x.shape[axis], like.shape[axis]) for axis in (1, 2))
-        return ops.einsum("bhwc,yh,xw->byxc", x, rows, columns)
-
-    def compute_output_shape(
-        self, x_shape: Sequence[Any], like_shape: Sequence[Any]
-    ) -> Sequence[Any]:
-        """``like``'s height and width."""
-        return (x_shape[0], *like_shape[1:3], x_shape[3])
-
-
-def _interpolation(source: int, target: int) -> Tensor:
-    """Weights (target, source) of linear interpolation whose first and last points agree."""
-    positions = ops.linspace(0.0, source - 1.0, target)[:, None]
-    return ops.relu(1.0 - ops.abs(positions - ops.arange(source, dtype="float32")))
-
-
 class BasicLSTM(layers.Layer):
     """A basic LSTM layer: the output of the last step, (batch, units).
 
@@ -268,7 +245,7 @@ def _scan(
 def _scan_tensorflow(
     step: Step, inputs: Tensor, state: tuple[Tensor, ...], lengths: Tensor | None
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    steps = ops.shape(inputs)[0]
+    steps = tf.shape(inputs)[0]
     end = steps if lengths is None else tf.minimum(steps, tf.maximum(1, tf.reduce_max(lengths)))
     source = tf.TensorArray(inputs.dtype, steps, element_shape=inputs.shape[1:]).unstack(inputs)
     sink = tf.TensorArray(inputs.dtype, steps)
@@ -288,7 +265,9 @@ def _scan_tensorflow(
         parallel_iterations=32,
         maximum_iterations=steps,
     )
-    return sink.stack(), tuple(state)
+    outputs = sink.stack()
+    outputs.set_shape((inputs.shape[0], *outputs.shape[1:]))
+    return outputs, tuple(state)
 
 
 def lstm_step(
@@ -510,24 +489,45 @@ class Resize(layers.Layer):
         if BACKEND == "tensorflow":
             op = tf.raw_ops.ResizeNearestNeighbor if self.nearest else tf.raw_ops.ResizeBilinear
             return op(images=x, size=self.size, align_corners=self.align_corners)
-        for axis, size in enumerate(self.size, start=1):
-            x = self._resize_axis(x, axis, size)
-        return x
-
-    def _resize_axis(self, x: Tensor, axis: int, size: int) -> Tensor:
-        pixels = x.shape[axis]
-        gaps = int(self.align_corners and size > 1)
-        source = np.arange(size) * ((pixels - gaps) / (size - gaps))
-        low = np.minimum(source.astype(int), pixels - 1)
-        if self.nearest:
-            return ops.take(x, low, axis)
-        high = np.minimum(low + 1, pixels - 1)
-        weight = (source - low).astype("float32").reshape((-1,) + (1,) * (3 - axis))
-        return ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
+        return _resize(x, self.size, self.align_corners, self.nearest)
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> tuple[int | None, ...]:
         """(batch, *size, c)."""
         return (input_shape[0], *self.size, input_shape[-1])
+
+
+class ResizeLike(layers.Layer):
+    """Bilinear resizing to the height and width of another map, corners aligned."""
+
+    def call(self, x: Tensor, like: Tensor) -> Tensor:
+        """(batch, h, w, c) and (batch, H, W, any) to (batch, H, W, c)."""
+        if BACKEND == "tensorflow":
+            return tf.raw_ops.ResizeBilinear(images=x, size=tf.shape(like)[1:3], align_corners=True)
+        return _resize(x, like.shape[1:3], align_corners=True)
+
+    def compute_output_shape(
+        self, x_shape: Sequence[Any], like_shape: Sequence[Any]
+    ) -> Sequence[Any]:
+        """``like``'s height and width."""
+        return (x_shape[0], *like_shape[1:3], x_shape[3])
+
+
+def _resize(x: Tensor, sizes: Sequence[int], align_corners: bool, nearest: bool = False) -> Tensor:
+    for axis, size in enumerate(sizes, start=1):
+        x = _resize_axis(x, axis, size, align_corners, nearest)
+    return x
+
+
+def _resize_axis(x: Tensor, axis: int, size: int, align_corners: bool, nearest: bool) -> Tensor:
+    pixels = x.shape[axis]
+    gaps = int(align_corners and size > 1)
+    source = np.arange(size) * ((pixels - gaps) / (size - gaps))
+    low = np.minimum(source.astype(int), pixels - 1)
+    if nearest:
+        return ops.take(x, low, axis)
+    high = np.minimum(low + 1, pixels - 1)
+    weight = (source - low).astype("float32").reshape((-1,) + (1,) * (3 - axis))
+    return ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
 
 
 def moments(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -630,3 +630,11 @@ def _generate_tensorflow(
         maximum_iterations=limit,
     )
     return sink.stack()
+
+
+def checked_positive(x: Tensor) -> Tensor:
+    """The same numbers, after a check that all are above zero where graphs can hold one."""
+    if BACKEND == "tensorflow":
+        with tf.control_dependencies([tf.debugging.assert_positive(x)]):
+            return tf.identity(x)
+    return x

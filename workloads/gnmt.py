@@ -12,7 +12,17 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from workloads.blocks import Tensor, argmax, generate, lstm_step, read, rows, scan, uniform
+from workloads.blocks import (
+    Tensor,
+    argmax,
+    checked_positive,
+    generate,
+    lstm_step,
+    read,
+    rows,
+    scan,
+    uniform,
+)
 from workloads.data import SENTENCE
 
 WORDS = 32_316
@@ -57,7 +67,7 @@ class Encoder(layers.Layer):
         self.upper = [_lstm(self, 2 * UNITS), *(_lstm(self, UNITS) for _ in range(DEPTH - 2))]
 
     def call(self, ids: Tensor) -> tuple[Tensor, ...]:
-        """Outputs (words, 1, 1024) and the last states of the eight upper-most directions."""
+        """Outputs (words, 1, 1024); last states of the backward LSTM and of the seven above."""
         lengths = _lengths(ids)
         words = rows(self.words, ops.transpose(ids))
         forward, _ = _run([self.forward], words, lengths)
@@ -139,10 +149,10 @@ class Decoder(layers.Layer):
         The memory is (1, words, 1024); what lies beyond a sentence's length is not seen.
         """
 
-        def in_sentence() -> Tensor:
+        def in_sentence(lengths: Tensor) -> Tensor:
             return ops.arange(ops.shape(memory)[1], dtype="int32") < ops.expand_dims(lengths, -1)
 
-        values = memory * ops.expand_dims(ops.cast(in_sentence(), "float32"), -1)
+        values = memory * ops.expand_dims(ops.cast(in_sentence(lengths), "float32"), -1)
         keys = ops.tensordot(values, read(self.memory_kernel), 1)
         query_kernel, vector = read(self.query_kernel), read(self.score)
         bias, norm = read(self.score_bias), read(self.score_norm)
@@ -151,7 +161,8 @@ class Decoder(layers.Layer):
             query = ops.expand_dims(ops.matmul(query, query_kernel), 1)
             unit = norm * vector * ops.rsqrt(ops.sum(ops.square(vector)))
             scores = ops.sum(unit * ops.tanh(keys + query + bias), axis=2)
-            scores = ops.where(in_sentence(), scores, -np.inf * ops.ones_like(scores))
+            seen = in_sentence(checked_positive(lengths))  # in every step, as in the original
+            scores = ops.where(seen, scores, -np.inf * ops.ones_like(scores))
             weights = ops.expand_dims(ops.softmax(scores), 1)
             return ops.squeeze(ops.matmul(weights, values), 1)
 

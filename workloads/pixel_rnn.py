@@ -68,6 +68,11 @@ class DiagonalBiLSTM(layers.Layer):
         self.left = DiagonalLSTM()
         self.right = DiagonalLSTM()
 
+    def build(self, input_shape: Sequence[Any]) -> None:
+        """Both LSTMs."""
+        self.left.build(input_shape)
+        self.right.build(input_shape)
+
     def call(self, x: Tensor) -> Tensor:
         """(batch, 64, 64, channels) to (batch, 64, 64, 16)."""
         left = self.left(x)
@@ -97,6 +102,7 @@ class DiagonalLSTM(layers.Layer):
         self.kernel = self.add_weight(
             name="kernel", shape=(2, 1, HIDDEN, gates), initializer=glorot
         )
+        self.input_gates.build(input_shape)
         self.bias = self.add_weight(name="bias", shape=(gates,), initializer="zeros")
 
     def call(self, x: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from workloads.blocks import (
     RESNET_EPSILON,
     AddN,
     Conv2D,
-    ResizeBilinear,
+    ResizeLike,
     Tensor,
     conv_bn,
     subtract_mean,
@@ -71,4 +71,4 @@ def _bottleneck(
 
 def _pyramid_level(x: Tensor, kernel: int) -> Tensor:
     y = layers.AveragePooling2D(kernel, padding="valid")(x)
-    return ResizeBilinear()(_conv_bn(y, 512, 1), x)
+    return ResizeLike()(_conv_bn(y, 512, 1), x)
