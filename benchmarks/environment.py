@@ -1,6 +1,5 @@
 """An interpreter that can run ai-benchmark 0.1.2 beside this one."""
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -84,13 +83,9 @@ def _stack() -> tuple[str, str, str]:
     """
     if find_spec("tensorflow") is None:
         raise UserError("TensorFlow is not installed here", "pip install 'aiscore[cpu]'")
-    asked = subprocess.run(
-        [sys.executable, "-c", ASK_TENSORFLOW],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
+    asked = subprocess.run([sys.executable, "-c", ASK_TENSORFLOW], capture_output=True, text=True)
+    if asked.returncode != 0:
+        raise UserError("TensorFlow does not start here", asked.stderr.strip().splitlines()[-1])
     distribution, release, numpy = asked.stdout.split()
     return distribution, release, numpy
 

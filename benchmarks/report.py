@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from statistics import median
 
 import ratios
-import tabulate
 from pairs import Paired, Times
 from ratios import Estimate
 from record import Record
@@ -159,11 +158,16 @@ def _ms(passes_s: Sequence[float]) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
-    names = {"l": "left", "r": "right"}
-    return tabulate.tabulate(
-        rows,
-        headers=header,
-        tablefmt="pipe",
-        disable_numparse=True,
-        colalign=[names[letter] for letter in align] if rows else None,
-    )
+    """A Markdown table that reads well as plain text too; ``align`` is l or r per column."""
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    sides = list(zip(widths, align, strict=True))
+    rule = ["-" * (width + 1) + (":" if side == "r" else "-") for width, side in sides]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            f" {cell:>{width}} " if side == "r" else f" {cell:<{width}} "
+            for cell, (width, side) in zip(cells, sides, strict=True)
+        )
+        return f"|{'|'.join(padded)}|"
+
+    return "\n".join([line(header), f"|{'|'.join(rule)}|", *map(line, rows)])
