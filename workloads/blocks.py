@@ -5,7 +5,8 @@ Keras backend; no other file of this package asks which backend runs.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -222,7 +223,8 @@ def scan(
     zeros and its state stays.
     """
     if BACKEND == "tensorflow":
-        return _scan_tensorflow(step, inputs, state, lengths)
+        with nullcontext() if lengths is None else _v1_loops():
+            return _scan_tensorflow(step, inputs, state, lengths)
     return _scan(step, inputs, state, lengths)
 
 
@@ -268,6 +270,21 @@ def _scan_tensorflow(
     outputs = sink.stack()
     outputs.set_shape((inputs.shape[0], *outputs.shape[1:]))
     return outputs, tuple(state)
+
+
+@contextmanager
+def _v1_loops() -> Iterator[None]:
+    """Loops of TensorFlow's first kind, where they are allowed (in a graph, not in a function).
+
+    They hold what does not change; loops of the second kind hand every weight
+    on from step to step. The original's translation graph has the first kind,
+    its other recurrent networks have the second.
+    """
+    tf.compat.v1.disable_control_flow_v2()
+    try:
+        yield
+    finally:
+        tf.compat.v1.enable_control_flow_v2()
 
 
 def lstm_step(
@@ -537,18 +554,6 @@ def moments(x: Tensor) -> tuple[Tensor, Tensor]:
     return mean, variance
 
 
-def write(weight: Any, value: Tensor, compute: Callable[[], Tensor]) -> Tensor:
-    """Writes a layer's weight, then gives ``compute()``.
-
-    The result depends on the write: a v1 session runs only what its output needs.
-    """
-    if BACKEND == "tensorflow":
-        with tf.control_dependencies([weight.value.assign(value, read_value=False)]):
-            return compute()
-    weight.assign(value)
-    return compute()
-
-
 def broadcast_conv(
     x: Tensor, filters: int, kernel: Size, strides: int = 1, biases: int | None = None
 ) -> Tensor:
@@ -598,7 +603,8 @@ def generate(
     steps that were not needed are zeros.
     """
     if BACKEND == "tensorflow":
-        return _generate_tensorflow(step, state, limit, batch)
+        with _v1_loops():
+            return _generate_tensorflow(step, state, limit, batch)
 
     def body(time: Tensor, ids: Tensor, ended: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         new_ids, now_ended, state = step(state)

@@ -14,7 +14,6 @@ from workloads.blocks import (
     moments,
     padded_conv,
     read,
-    write,
 )
 
 
@@ -103,7 +102,8 @@ class SpectralConv2D(layers.Layer):
         u = ops.stop_gradient(_unit(ops.matmul(v, matrix)))
         product = ops.matmul(ops.stop_gradient(v), matrix)
         largest = ops.matmul(product, ops.transpose(u))
-        return write(self.u, u, lambda: ops.reshape(matrix / largest, self.kernel.shape))
+        self.u.assign(u)
+        return ops.reshape(matrix / largest, self.kernel.shape)
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
         """(batch, h, w, filters)."""

@@ -1,8 +1,8 @@
 """The leaderboard backend: a TensorFlow graph in a v1 session, as the original runs it.
 
-A network is built once with Keras, traced once, and its graph is imported
-into a fresh v1 graph in which v1 variables take the place of the Keras ones;
-gradients and Adam are added there. protocol: docs/method.md.
+A network is built once with Keras and then called in a v1 graph in which v1
+variables take the place of its weights; gradients and Adam are added there.
+docs/method.md has the protocol.
 """
 
 import importlib
@@ -89,15 +89,15 @@ class Session:
         self._encode = getattr(module, "encode", None)
         with tf.device("CPU"):  # the weights move to the device with the v1 variables
             model = module.build()
-        traced = _trace(model)
-        values = {id(v.value): v.numpy() for v in model.variables}
+            values = [variable.numpy() for variable in model.variables]
         self._graph = v1.Graph()
         self._target: Any = None
         self._step: Any = None
         self._mode = Mode.INFERENCE
         with self._graph.as_default():
-            self._input, self._output, variables = _import_graph(traced)
-            self._trained = [variables[id(v.value)] for v in model.trainable_variables]
+            weights = [_variable(variable) for variable in model.variables]
+            self._trained = [weight for weight in weights if weight.trainable]
+            self._input, self._output = _call(model, weights)
             self._session = v1.Session()
             # A loop's gradient changes the loop, which a session refuses once it has run it;
             # the original too has the step of its recurrent networks in the graph from the start.
@@ -105,8 +105,11 @@ class Session:
             if trains and any(op.type in LOOPS for op in self._graph.get_operations()):
                 self._add_training_step(self._output.shape)
             self._session.run(
-                [v.initializer for v in variables.values()],
-                {v.initializer.inputs[1]: values[key] for key, v in variables.items()},
+                [weight.initializer for weight in weights],
+                {
+                    weight.initializer.inputs[1]: value
+                    for weight, value in zip(weights, values, strict=True)
+                },
             )
 
     def prepare(self, test: TestSpec, batch: Batch) -> None:
@@ -152,39 +155,32 @@ def _has_gpu() -> bool:
     return bool(tf.config.list_logical_devices("GPU"))
 
 
-def _trace(model: Any) -> Any:
-    """The model's forward pass as a concrete function; its captures are the weights."""
-    inputs = model.inputs[0]
-    forward = tf.function(lambda x: model(x, training=False), autograph=False)
-    return forward.get_concrete_function(tf.TensorSpec(inputs.shape, inputs.dtype))
-
-
-def _import_graph(traced: Any) -> tuple[Any, Any, dict[int, Any]]:
-    """Puts a traced model into the current v1 graph.
-
-    Gives its input, its output, and the v1 variables by the id of the
-    TensorFlow 2 variables whose places they take.
-    """
-    source = traced.inputs[0]
-    input_ = v1.placeholder(source.dtype, source.shape, name="input")
-    variables: dict[int, Any] = {}
-    input_map = {source.name: input_}
-    owners = {id(variable.handle): variable for variable in traced.graph.variables}
-    for handle, placeholder in traced.graph.captures:
-        owner = owners[id(handle)]
-        variable = v1.get_variable(
-            f"weight_{len(variables)}",
-            owner.shape,
-            owner.dtype,
-            initializer=v1.zeros_initializer(),
-            use_resource=True,
-        )
-        variables[id(owner)] = variable
-        input_map[placeholder.name] = variable.handle
-    (output,) = tf.graph_util.import_graph_def(
-        traced.graph.as_graph_def(),
-        input_map=input_map,
-        return_elements=[traced.outputs[0].name],
-        name="",
+def _variable(variable: Any) -> Any:
+    """A v1 variable that takes the place of a Keras variable in the current graph."""
+    return v1.Variable(
+        tf.zeros(variable.shape, variable.dtype),
+        trainable=variable.trainable,
+        name=variable.name,
+        use_resource=True,
     )
-    return input_, output, variables
+
+
+def _call(model: Any, weights: list[Any]) -> tuple[Any, Any]:
+    """Calls a Keras model in the current v1 graph, with v1 variables as its weights.
+
+    Gives input and output. What the model writes to its variables is written
+    to the weights, and before the output is there.
+    """
+    inputs = model.inputs[0]
+    placeholder = v1.placeholder(inputs.dtype, inputs.shape, name="input")
+    values = [tf.convert_to_tensor(weight) for weight in weights]
+    pairs = list(zip(model.variables, values, strict=True))
+    with keras.StatelessScope(state_mapping=pairs) as scope:
+        output = model(placeholder, training=False)
+    writes = [
+        weight.assign(scope.get_current_value(variable), read_value=False)
+        for weight, (variable, value) in zip(weights, pairs, strict=True)
+        if scope.get_current_value(variable) is not value
+    ]
+    with tf.control_dependencies(writes):
+        return placeholder, tf.identity(output, name="output")
