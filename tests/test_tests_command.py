@@ -17,6 +17,10 @@ def test_the_suite_as_text(suite: str):
 def test_the_keys():
     document = json.loads(aiscore("tests", "--json").out)
     assert document["suite"] == "full"
+    for test in document["tests"]:
+        peaks = test.pop("peak_memory_bytes")
+        assert set(peaks) == {"cpu", "gpu"}
+        assert peaks["gpu"] > 100 << 20
     assert [test["id"] for test in document["tests"]] == [test.id for test in FULL]
     assert document["tests"][0] == {
         "id": "1.1",

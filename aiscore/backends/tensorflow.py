@@ -75,6 +75,8 @@ def _limit_memory(device: Device, options: Options) -> None:
     if device.memory_bytes is None:
         raise ValueError("the GPU's memory size is unknown, so no share of it can be set")
     (gpu,) = tf.config.list_physical_devices("GPU")
+    if tf.config.get_logical_device_configuration(gpu):
+        return  # set when this process opened its first session, and for good
     limit_mib = int(options.memory_fraction * device.memory_bytes / 2**20)
     configuration = tf.config.LogicalDeviceConfiguration(memory_limit=limit_mib)
     tf.config.set_logical_device_configuration(gpu, [configuration])

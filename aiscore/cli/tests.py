@@ -18,7 +18,8 @@ def command(suite: str, as_json: bool) -> None:
     """List the tests: network, mode, batch, input, work, size and reference time.
 
     GFLOP is the forward pass of the whole batch; parameters are those that
-    training updates; a test that takes its reference time scores 10000.
+    training updates; a test that takes its reference time scores 10000. MiB is
+    the peak memory measured with TensorFlow on a GPU with room to spare.
     """
     if as_json:
         click.echo(json.dumps(suite_document(Suite(suite)), indent=2))

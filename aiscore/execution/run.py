@@ -15,6 +15,7 @@ from aiscore.errors import UserError
 from aiscore.execution.devices import choose_device, describe_backend, hides_gpus
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, journal_path
+from aiscore.execution.memory import shortage
 from aiscore.execution.output import DIRECTORY, Confirm, check_directory, check_file, default_path
 from aiscore.execution.plan import Plan, make_plan
 from aiscore.execution.process import SILENCE_LIMIT_S, worker_environment
@@ -142,6 +143,7 @@ def execute(
                 Path(logs),
                 journal,
                 observer,
+                shortage(request.backend, device, options),
                 silence_limit_s=silence_limit_s,
                 count_oom_kills=count_oom_kills,
             )

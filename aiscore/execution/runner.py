@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from aiscore.execution.journal import Journal
+from aiscore.execution.memory import Shortage
 from aiscore.execution.plan import Plan
 from aiscore.execution.process import SILENCE_LIMIT_S, Silence, Worker, worker_environment
 from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable
@@ -58,6 +59,7 @@ class Runner:
 
     ``job`` is what every worker is told, less its network and tests. A worker
     that says nothing for ``silence_limit_s`` is ended: its test is a timeout.
+    A test that ``lacks`` something is skipped with that reason.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Runner:
         logs: Path,
         journal: Journal,
         observer: Observer,
+        lacks: Shortage,
         *,
         silence_limit_s: float = SILENCE_LIMIT_S,
         count_oom_kills: Callable[[], int | None] = count_oom_kills,
@@ -81,6 +84,7 @@ class Runner:
         self._logs = logs
         self._journal = journal
         self._observer = observer
+        self._lacks = lacks
         self._silence_limit_s = silence_limit_s
         self._count_oom_kills = count_oom_kills
         self._phase = START  # of the test at the head of the pending ones, as are its passes
@@ -91,7 +95,12 @@ class Runner:
         self._observer.begin(self._plan)
         try:
             while self._pending:
-                self._run_worker()
+                lack = self._lacks(self._pending[0])
+                if lack is None:
+                    self._run_worker()
+                else:
+                    error = ErrorRecord(type="Memory", message=lack)
+                    self._end_test(Status.SKIPPED, error=error)
         except KeyboardInterrupt:
             self.interrupted = True
             message = f"Ctrl-C (phase: {self._phase})"
@@ -105,7 +114,11 @@ class Runner:
     def _run_worker(self) -> None:
         """One worker for the pending tests of the next network, as far as it gets."""
         network = self._pending[0].network
-        tests = tuple(takewhile(lambda test: test.network == network, self._pending))
+        tests = tuple(
+            takewhile(
+                lambda test: test.network == network and self._lacks(test) is None, self._pending
+            )
+        )
         job = replace(self._job, network=network, tests=tuple(test.id for test in tests))
         oom_kills = self._count_oom_kills()
         self._observer.started(tests[0])

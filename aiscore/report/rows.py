@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from aiscore.results.model import Result, ScoreRecord, Summary, TestSummary
-from aiscore.results.reference import reference_ms
-from aiscore.results.summary import derive
-from aiscore.spec import Status, Suite, TestSpec
+from aiscore.results.reference import peak_memory_bytes, reference_ms
+from aiscore.results.summary import LEADERBOARD_BACKEND, derive
+from aiscore.spec import DeviceKind, Status, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
 
 ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
@@ -128,6 +128,7 @@ def score_text(record: ScoreRecord) -> str:
 def suite_document(suite: Suite) -> dict[str, Any]:
     """What ``aiscore tests --json`` prints; parameters are those that training updates."""
     reference = reference_ms(suite)
+    peaks = {kind: peak_memory_bytes(LEADERBOARD_BACKEND, kind) for kind in DeviceKind}
     return {
         "suite": suite.value,
         "tests": [
@@ -142,6 +143,9 @@ def suite_document(suite: Suite) -> dict[str, Any]:
                 "gflop": spec.gflop,
                 "parameters": NETWORKS[spec.network].parameters,
                 "ref_ms": reference[spec.id],
+                "peak_memory_bytes": {
+                    kind.value: known.get(spec.id) for kind, known in peaks.items()
+                },
             }
             for spec in TESTS[suite]
         ],

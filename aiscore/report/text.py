@@ -97,7 +97,7 @@ def _figure(figure: Figure | None) -> str:
 
 
 def render_suite(suite: Suite) -> str:
-    """The tests of a suite. GFLOP: the forward pass of the whole batch."""
+    """The tests of a suite. GFLOP: the forward pass of the whole batch; MiB: peak memory."""
     tests = rows.suite_document(suite)["tests"]
     lines = [
         (
@@ -109,11 +109,19 @@ def render_suite(suite: Suite) -> str:
             f"{test['gflop']:.2f}",
             f"{test['parameters']:,}",
             f"{test['ref_ms']:g}",
+            _mib(test["peak_memory_bytes"]["gpu"]),
         )
         for test in tests
     ]
-    header = ("test", "network", "mode", "batch", "input", "GFLOP", "parameters", "ref ms")
-    return _table(header, lines, "lllrrrrr") + "\n"
+    header = (
+        *("test", "network", "mode", "batch", "input"),
+        *("GFLOP", "parameters", "ref ms", "GPU MiB"),
+    )
+    return _table(header, lines, "lllrrrrrr") + "\n"
+
+
+def _mib(size_bytes: int | None) -> str:
+    return "-" if size_bytes is None else f"{size_bytes / (1 << 20):.0f}"
 
 
 def render_comparison(compared: Compared) -> str:

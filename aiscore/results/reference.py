@@ -1,4 +1,4 @@
-"""The reference times and the leaderboard's cards, from reference_scores.json."""
+"""Reference times and cards (reference_scores.json), and measured peaks of memory (memory.json)."""
 
 import json
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from aiscore.spec import DeviceKind, Mode, Suite
 from workloads.suite import FULL
 
 MODES = {"inference": {Mode.INFERENCE}, "training": {Mode.TRAINING}, "ai": set(Mode)}
+MIB = 1 << 20
 MOST_CANDIDATES = 10  # an error message is one line
 
 
@@ -44,6 +45,13 @@ def reference_ms(suite: Suite) -> Mapping[str, float]:
     """Test id to the time in milliseconds that scores 10000."""
     times: dict[str, float] = _document()["reference"][suite.value]
     return times
+
+
+@cache
+def peak_memory_bytes(backend: str, kind: DeviceKind) -> Mapping[str, int]:
+    """Test id to the peak memory measured with that backend; empty where nobody measured."""
+    mib: dict[str, int] = _read("memory.json").get(backend, {}).get(kind.value, {})
+    return {test: value * MIB for test, value in mib.items()}
 
 
 @cache
@@ -86,8 +94,13 @@ def _similar(wanted: str) -> str:
 
 @cache
 def _document() -> dict[str, Any]:
-    text = files("aiscore.data").joinpath("reference_scores.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
+    return _read("reference_scores.json")
+
+
+def _read(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(
+        files("aiscore.data").joinpath(name).read_text(encoding="utf-8")
+    )
     return document
 
 

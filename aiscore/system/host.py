@@ -131,6 +131,12 @@ def _cpu_limit() -> str:
     return f"{int(quota.split()[0]) / int(period):g}"
 
 
+def memory_limit_bytes() -> int | None:
+    """What the control group allows; None without a limit that can be read."""
+    limit = _read(_memory_limit)
+    return int(limit) if limit.isdecimal() else None
+
+
 def _memory_limit() -> str:
     limit = _first_line("memory", "memory.max", "memory.limit_in_bytes")
     return "none" if limit == "max" or int(limit) >= UNLIMITED_BYTES else limit
