@@ -47,9 +47,9 @@ def test_the_result_goes_to_stdout_and_progress_to_stderr(script):
     assert "MobileNet-V2" in done.stdout
     assert done.stderr.splitlines() == [
         "aiscore: device chosen automatically: Fake CPU",
-        "[1/3] 1.1 MobileNet-V2 inference: 3.008 ms, 22 passes",
-        "[2/3] 1.2 MobileNet-V2 training: 9.024 ms, 22 passes",
-        "[3/3] 19.1 GNMT-Translation inference: 1.402 ms, 22 passes",
+        "[1/3] 1.1 MobileNet-V2 inference: 3.01 ms, 22 passes",
+        "[2/3] 1.2 MobileNet-V2 training: 9.02 ms, 22 passes",
+        "[3/3] 19.1 GNMT-Translation inference: 1.40 ms, 22 passes",
         "aiscore: result file: result.json",
     ]
 

@@ -135,8 +135,9 @@ def describe(record: TestRecord) -> str:
         reason = f": {escape.terminal(record.error.message)}" if record.error else ""
         return f"{title(record)}: {record.status}{reason}"
     mean_ms = 1000 * fmean(counted_passes_s(record))
+    digits = 0 if mean_ms >= 100 else 1 if mean_ms >= 10 else 2
     passes = sum(len(round_.passes_s) for round_ in record.rounds)
-    return f"{title(record)}: {mean_ms:.4g} ms, {passes} passes"
+    return f"{title(record)}: {mean_ms:.{digits}f} ms, {passes} passes"
 
 
 def clock(seconds: float) -> str:
