@@ -171,6 +171,18 @@ class TestSummary(Strict):
     score: int | None
 
 
+class CheckRecord(Strict):
+    """A validity check (``aiscore.scoring.validity``); ``tests`` are those beyond the limit."""
+
+    name: str
+    ok: bool
+    value: float | str
+    limit: float | str
+    meaning: str
+    advice: str
+    tests: list[str] = Field(default_factory=list)
+
+
 class Summary(Strict):
     """Everything derived; the keys of ``aiscore show --json`` (docs/result-file.md)."""
 
@@ -178,6 +190,7 @@ class Summary(Strict):
     comparable_with_leaderboard: bool
     not_comparable_because: list[str]
     scores: dict[str, ScoreRecord | None]
+    checks: list[CheckRecord] = Field(default_factory=list)
     tests: list[TestSummary]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import fsum, hypot
 from typing import Literal, TypedDict
 
+from aiscore.results.checks import make_checks
 from aiscore.results.model import (
     PolicyRecord,
     Result,
@@ -43,6 +44,7 @@ def derive(result: Result) -> Summary:
         comparable_with_leaderboard=not reasons,
         not_comparable_because=reasons,
         scores=_scores(result),
+        checks=make_checks(result),
         tests=[_test_summary(test, result.suite, result.device.kind) for test in result.tests],
     )
 
