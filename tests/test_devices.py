@@ -14,6 +14,7 @@ CPU = Device(kind=DeviceKind.CPU, index=0, name="AMD EPYC")
 H200 = Device(kind=DeviceKind.GPU, index=0, name="NVIDIA H200", uuid="GPU-aaaa-1111")
 TWIN = Device(kind=DeviceKind.GPU, index=1, name="NVIDIA H200", uuid="GPU-aaaa-2222")
 T4 = Device(kind=DeviceKind.GPU, index=2, name="Tesla T4")
+MIG = Device(kind=DeviceKind.GPU, index=3, name="NVIDIA H200 MIG 1g.18gb", uuid="MIG-cccc-2")
 ALL = (CPU, H200, TWIN, T4)
 
 
@@ -30,10 +31,12 @@ ALL = (CPU, H200, TWIN, T4)
         ("2222", TWIN),
         ("t4", T4),
         ("epyc", CPU),
+        ("mig-cccc-2", MIG),
+        ("1g.18gb", MIG),
     ],
 )
 def test_a_device_is_named_in_many_ways(text, expected):
-    assert choose_device(text, ALL) == expected
+    assert choose_device(text, (*ALL, MIG)) == expected
 
 
 def test_automatic_is_the_cpu_without_a_gpu():
@@ -72,6 +75,8 @@ def test_a_backend_without_devices_is_an_error():
         (TWIN, {"CUDA_VISIBLE_DEVICES": "0,1"}, "GPU-aaaa-2222"),
         (T4, {}, "2"),
         (T4, {"CUDA_VISIBLE_DEVICES": "5, 6, 7"}, "7"),
+        (T4, {"CUDA_VISIBLE_DEVICES": "GPU-x,GPU-y,GPU-z"}, "GPU-z"),
+        (MIG, {"CUDA_VISIBLE_DEVICES": "0,1,2,MIG-cccc"}, "MIG-cccc-2"),
     ],
 )
 def test_the_worker_sees_the_chosen_gpu_only(device, caller, visible):
@@ -106,7 +111,19 @@ def test_the_worker_finds_its_device_under_the_index_it_has_there():
     assert find(TWIN, (H200,)) is None
 
 
-@pytest.mark.parametrize(("value", "hidden"), [("", True), ("-1", True), ("0", False)])
+@pytest.mark.parametrize(
+    ("value", "hidden"),
+    [
+        ("", True),
+        ("-1", True),
+        ("-1,0", True),
+        ("NoDevFiles", True),
+        ("0", False),
+        (" 1, 0", False),
+        ("GPU-aaaa", False),
+        ("MIG-bbbb", False),
+    ],
+)
 def test_a_caller_can_hide_the_gpus(value, hidden):
     assert hides_gpus({"CUDA_VISIBLE_DEVICES": value}) is hidden
     assert not hides_gpus({})

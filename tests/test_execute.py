@@ -1,11 +1,13 @@
 """Runs with real worker processes and the fake backend: order, failures, what is kept."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from aiscore.errors import UserError
+from aiscore.execution import run as run_module
 from aiscore.execution.process import Worker
 from aiscore.execution.run import Request, execute
 from aiscore.execution.runner import Observer
@@ -14,6 +16,7 @@ from aiscore.results.model import TestRecord
 from aiscore.results.store import load
 from aiscore.spec import Status
 from aiscore.system import gpu
+from aiscore.system.monitor import Monitor, Telemetry
 from workloads.suite import FULL
 
 GPU = {"kind": "gpu", "index": 0, "name": "Fake GPU", "uuid": "GPU-1"}
@@ -95,6 +98,63 @@ def test_what_was_asked_for_is_recorded(script):
     assert result.environment.host["kernel"] == os.uname().release
 
 
+class Diary(Monitor):
+    """Writes down what the monitor is told, and watches nothing."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.events: list[str] = []
+        self.workers: list[int] = []
+
+    def begin(self, worker: int) -> None:
+        super().begin(worker)
+        self.workers.append(os.getpgid(worker))
+        self.events.append("begin")
+
+    def end(self) -> Telemetry | None:
+        telemetry = super().end()
+        self.events += ["end"] if telemetry else []
+        return telemetry
+
+
+@pytest.fixture
+def diary(monkeypatch):
+    made = Diary()
+    asked = []
+
+    def open_monitor(device):
+        asked.append(device)
+        return nullcontext(made)
+
+    monkeypatch.setattr(run_module, "open_monitor", open_monitor)
+    made.devices = asked
+    return made
+
+
+def test_the_passes_of_every_test_are_watched_on_the_device_under_test(script, diary):
+    script(devices=[GPU, {**GPU, "index": 1, "uuid": "GPU-2"}])
+    result = run("1,2.1", request={"device": "GPU-2"})
+    assert [device.uuid for device in diary.devices] == ["GPU-2"]
+    assert diary.events == ["begin", "end"] * 3
+    assert all(test.rounds[0].telemetry is not None for test in result.tests)
+    assert len(set(diary.workers)) == 2, "each network's worker leads a group of its own"
+    assert load(OUTPUT) == result
+
+
+@pytest.mark.parametrize("failure", ["oom", "segfault", "not_finite"])
+def test_watching_ends_with_a_test_that_fails(script, diary, failure):
+    script(tests={"1.1": {"failure": failure, "at_pass": 1, "passes_ms": [1000]}})
+    result = run("1")
+    assert diary.events == ["begin", "end"] * 2
+    assert all(test.rounds[0].telemetry is not None for test in result.tests)
+
+
+def test_a_test_that_does_not_run_has_no_telemetry(script, diary):
+    script(tests={"1.1": {"failure": "unsupported"}})
+    assert run("1.1").tests[0].rounds == []
+    assert diary.events == []
+
+
 def test_a_quick_run_has_three_passes(script):
     asked = Request(backend="fake", quick=True, only=None, output=OUTPUT)
     result = execute(asked, Notebook(), lambda question: False).result
@@ -156,6 +216,7 @@ def test_passes_before_ctrl_c_are_kept(script, monkeypatch):
     result = run("1,2.1")
     assert statuses(result) == {"1.1": "ok", "1.2": "interrupted", "2.1": "interrupted"}
     assert result.tests[1].rounds[0].passes_s == [1]
+    assert result.tests[1].rounds[0].telemetry is not None
     assert result.tests[2].rounds == []
     assert result.run.interrupted
     assert load(OUTPUT) == result

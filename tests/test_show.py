@@ -107,7 +107,7 @@ def test_the_stable_keys(tmp_path: Path):
     low, high = document["scores"]["inference"]["interval"]
     assert low < 22_989 < high
     assert document["scores"]["inference"]["interval_kind"] == "passes"
-    assert document["checks"] == []
+    assert all(check["ok"] for check in document["checks"])
     assert len(document["tests"]) == 42
     test = document["tests"][0]
     assert test.items() >= {"id": "1.1", "network": "MobileNet-V2", "mode": "inference"}.items()

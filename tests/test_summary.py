@@ -5,7 +5,7 @@ import pytest
 from aiscore.results.model import ScoreRecord, Summary
 from aiscore.results.summary import derive, summarise
 from aiscore.scoring import quick
-from aiscore.spec import Mode, Status, Suite
+from aiscore.spec import DeviceKind, Mode, Status, Suite
 from tests.results_factory import at_speed, passes_s, record, result
 from workloads.suite import FULL, QUICK
 
@@ -164,6 +164,25 @@ def test_passes_of_several_rounds_count_each_without_its_first():
     rounds = [{"round": n, "passes_s": [5.0, 0.1 * n, 0.1 * n]} for n in (1, 2)]
     (test,) = derive(result([record(FULL[0], rounds=rounds)])).tests
     assert test.mean_ms == pytest.approx(150)
+
+
+@pytest.mark.parametrize(
+    ("kind", "duration_s", "totals", "energy"),
+    [
+        (DeviceKind.GPU, 2.0, {"gpu_energy_j": 44.0, "cpu_energy_j": 1.0}, 2.0),
+        (DeviceKind.CPU, 2.0, {"gpu_energy_j": 44.0, "cpu_energy_j": 22.0}, 1.0),
+        (DeviceKind.GPU, 2.0, {"cpu_energy_j": 22.0}, None),  # not the device's
+        (DeviceKind.GPU, 0.5, {"gpu_energy_j": 44.0}, None),  # the counter's steps are too large
+    ],
+)
+def test_the_energy_of_a_pass_is_the_devices(kind, duration_s, totals, energy):
+    telemetry = {"duration_s": duration_s, "samples": 0, "cost_s": 0.0, "totals": totals}
+    rounds = [
+        {"round": 1, "passes_s": passes_s(75), "telemetry": telemetry},
+        {"round": 2, "passes_s": passes_s(75)},
+    ]
+    (test,) = derive(result([record(FULL[0], rounds=rounds)], kind=kind)).tests
+    assert test.energy_per_pass_j == energy
 
 
 def test_a_summary_is_made_anew_not_believed():

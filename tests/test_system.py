@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,14 @@ def test_the_host_is_described_without_its_name():
 
 
 def test_what_cannot_be_read_is_unknown_with_the_reason(monkeypatch):
-    monkeypatch.setattr(host, "GOVERNOR", Path("/no/such/file"))
+    monkeypatch.setattr(host, "CPUS", Path("/no/such"))
+    monkeypatch.setattr(host, "POWER_SUPPLIES", Path("/no/such"))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
     monkeypatch.setattr(host.psutil, "cpu_count", lambda logical=True: None)
     facts = host.describe()
-    assert facts["governor"] == "unknown: No such file or directory (/no/such/file)"
+    missing = "/no/such/cpu0/cpufreq/scaling_governor"
+    assert facts["governor"] == f"unknown: No such file or directory ({missing})"
+    assert facts["power_source"] == "unknown: the system does not say"
     assert facts["physical_cores"] == "unknown: the system does not say"
 
 
@@ -57,6 +62,23 @@ def test_the_processor_is_named(tmp_path, monkeypatch):
     (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: AMD EPYC 9654\n")
     monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
     assert host.describe()["cpu"] == "AMD EPYC 9654"
+
+
+@pytest.mark.parametrize(
+    ("governors", "said"),
+    [
+        (["performance", "performance"], "performance"),
+        (["powersave", "performance"], "performance, powersave"),
+    ],
+)
+def test_the_governors_are_those_of_the_cpus_in_use(tmp_path, monkeypatch, governors, said):
+    for number, governor in enumerate([*governors, "conservative"]):
+        path = tmp_path / f"cpu{number}" / "cpufreq" / "scaling_governor"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{governor}\n")
+    monkeypatch.setattr(host, "CPUS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    assert host.describe()["governor"] == said
 
 
 @pytest.mark.parametrize(
@@ -182,7 +204,16 @@ def test_a_framework_gpu_gets_the_uuid_that_is_certainly_its_own():
 
 
 @pytest.mark.parametrize(
-    ("visible", "uuid"), [("1", "GPU-b2"), ("GPU-b2", "GPU-b2"), ("GPU-a", "GPU-a1")]
+    ("visible", "uuid"),
+    [
+        ("1", "GPU-b2"),
+        ("GPU-b2", "GPU-b2"),
+        ("GPU-a", "GPU-a1"),
+        (" 1 ", "GPU-b2"),
+        ("1,-1,0", "GPU-b2"),  # CUDA stops at what is no device
+        ("1,7,0", "GPU-b2"),
+        ("MIG-c3", "MIG-c3"),
+    ],
 )
 def test_the_visible_gpu_is_the_one_identified(visible, uuid):
     variables = {"CUDA_VISIBLE_DEVICES": visible}
@@ -190,10 +221,32 @@ def test_the_visible_gpu_is_the_one_identified(visible, uuid):
     assert device.uuid == uuid
 
 
+def test_gpus_in_another_order_keep_their_own_uuids():
+    devices = (gpu_device(0), gpu_device(1))
+    found = gpu.identify(devices, [H200, TWIN], {"CUDA_VISIBLE_DEVICES": "1,0"})
+    assert [device.uuid for device in found] == ["GPU-b2", "GPU-a1"]
+
+
+def test_uuids_mean_the_same_in_every_order():
+    variables = {"CUDA_VISIBLE_DEVICES": "GPU-b2", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"}
+    (device,) = gpu.identify((gpu_device(0),), [H200, TWIN], variables)
+    assert device.uuid == "GPU-b2"
+
+
+def test_a_mig_instance_keeps_the_name_that_the_framework_gives_it():
+    device = replace(gpu_device(0), name="NVIDIA H200 MIG 1g.18gb")
+    (found,) = gpu.identify((device,), [H200], {"CUDA_VISIBLE_DEVICES": "MIG-c3"})
+    assert (found.name, found.uuid, found.memory_bytes) == (device.name, "MIG-c3", None)
+
+
 @pytest.mark.parametrize(
     ("devices", "variables"),
     [
         ((gpu_device(0),), {}),  # the framework leaves one of two out
+        ((gpu_device(0),), {"CUDA_VISIBLE_DEVICES": ""}),
+        ((gpu_device(0),), {"CUDA_VISIBLE_DEVICES": "-1"}),
+        ((gpu_device(0), gpu_device(1)), {"CUDA_VISIBLE_DEVICES": "1,1"}),
+        ((gpu_device(0),), {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"}),
         ((gpu_device(0),), {"CUDA_VISIBLE_DEVICES": "7"}),
         ((gpu_device(0),), {"CUDA_VISIBLE_DEVICES": "GPU-"}),
         ((gpu_device(0), gpu_device(1)), {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}),
@@ -213,6 +266,75 @@ def test_software_names_ours_and_the_frameworks():
     facts = software.describe({"tensorflow": "2.21.0"})
     assert (facts["aiscore"], facts["tensorflow"]) == (__version__, "2.21.0")
     assert facts["numpy"].startswith("2.")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"cuda": {"version": "12.4.1"}}', "12.4.1"),
+        ("{}", "unknown: nvcc has no version.json that says it (KeyError)"),
+        (None, "unknown: nvcc has no version.json that says it (FileNotFoundError)"),
+    ],
+)
+def test_the_toolkit_is_the_one_on_the_path(tmp_path, monkeypatch, text, said):
+    compiler = tmp_path / "cuda" / "bin" / "nvcc"
+    compiler.parent.mkdir(parents=True)
+    compiler.touch(mode=0o755)
+    if text is not None:
+        (tmp_path / "cuda" / "version.json").write_text(text)
+    monkeypatch.setenv("PATH", str(compiler.parent))
+    assert software.describe({})["cuda_toolkit"] == said
+
+
+def test_without_a_toolkit_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert software.describe({})["cuda_toolkit"] == "none on PATH"
+
+
+ID = "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def container(tmp_path, monkeypatch):
+    """The traces that a container leaves."""
+    for name in ("DOCKER", "PODMAN", "MOUNTS"):
+        monkeypatch.setattr(host, name, tmp_path / name)
+    for name in ("container", "APPTAINER_CONTAINER"):
+        monkeypatch.delenv(name, raising=False)
+
+    def write(**files):
+        for name, text in {"MOUNTS": "", **files}.items():
+            (tmp_path / name).write_text(text)
+        facts = host.describe()
+        return facts["container"], facts["container_id"], facts["container_image"]
+
+    return write
+
+
+def mounts(root, point="/etc/hostname"):
+    return f"22 27 0:21 / /proc rw - proc proc rw\n30 27 8:1 {root} {point} rw - ext4 /dev/a rw\n"
+
+
+def test_a_docker_container_is_known_by_the_file_that_is_mounted_for_it(container):
+    files = {"DOCKER": "", "MOUNTS": mounts(f"/var/lib/docker/containers/{ID}/hostname")}
+    assert container(**files) == ("docker", ID, "unknown: the system does not say")
+
+
+def test_podman_tells_its_image(container):
+    told = f'engine="podman-5"\nid="{ID}"\nimage="docker.io/tensorflow/tensorflow:2.21.0"\n'
+    image = "docker.io/tensorflow/tensorflow:2.21.0"
+    assert container(PODMAN=told) == ("podman", ID, image)
+
+
+def test_apptainer_tells_its_image_without_its_place(container, monkeypatch):
+    monkeypatch.setenv("APPTAINER_CONTAINER", "/home/someone/tensorflow.sif")
+    unknown = "unknown: the system does not say"
+    assert container() == ("apptainer", unknown, "tensorflow.sif")
+
+
+def test_the_host_of_containers_is_in_none(container):
+    others = mounts(f"/var/lib/docker/containers/{ID}/mounts/shm", point="/run/shm")
+    assert container(MOUNTS=others) == ("none seen", "none seen", "none seen")
 
 
 def test_only_variables_that_steer_frameworks_are_recorded_and_no_secrets():

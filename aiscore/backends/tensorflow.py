@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aiscore import cuda_libraries
 from aiscore.backends.base import Batch, MissingFramework
 from aiscore.spec import Device, DeviceKind, Mode, Network, Options, TestSpec
 
@@ -35,13 +36,15 @@ class TensorFlowBackend:
     name = "tensorflow"
 
     def software(self) -> dict[str, str]:
-        """Versions of TensorFlow and Keras, and the CUDA libraries TensorFlow was built for."""
+        """Versions of TensorFlow, Keras and the CUDA libraries, and TensorFlow's switches."""
         build = tf.sysconfig.get_build_info()
         versions = {"tensorflow": tf.__version__, "keras": keras.__version__}
         for key in ("cuda_version", "cudnn_version"):
             if key in build:
                 versions[f"tensorflow_build_{key}"] = str(build[key])
-        return versions
+        if tf.test.is_built_with_cuda():
+            versions |= cuda_libraries.versions()
+        return versions | _switches()
 
     def devices(self) -> list[Device]:
         """The CPU, and the GPUs that TensorFlow can use."""
@@ -67,6 +70,34 @@ class TensorFlowBackend:
     def is_out_of_memory(self, error: BaseException) -> bool:
         """TensorFlow says so, or an allocation inside it failed."""
         return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError)
+
+
+def _switches() -> dict[str, str]:
+    """What decides how operations are computed, as this process has it."""
+    threading = tf.config.threading
+    return {
+        "tf32": _on(tf.config.experimental.tensor_float_32_execution_enabled()),
+        "xla": tf.config.optimizer.get_jit() or "off",
+        "onednn": _onednn(),
+        "intra_op_threads": _threads(threading.get_intra_op_parallelism_threads()),
+        "inter_op_threads": _threads(threading.get_inter_op_parallelism_threads()),
+    }
+
+
+def _onednn() -> str:
+    try:
+        from tensorflow.python.util import _pywrap_util_port  # nothing public tells
+    except ImportError as error:
+        return f"unknown: {error}"
+    return _on(_pywrap_util_port.IsMklEnabled())
+
+
+def _on(state: bool) -> str:
+    return "on" if state else "off"
+
+
+def _threads(number: int) -> str:
+    return str(number) if number else "automatic"
 
 
 def _limit_memory(device: Device, options: Options) -> None:

@@ -79,8 +79,12 @@ def choose_device(text: str, devices: tuple[Device, ...]) -> Device:
 
 
 def hides_gpus(variables: Mapping[str, str]) -> bool:
-    """Whether the caller's environment keeps frameworks from every GPU."""
-    return variables.get("CUDA_VISIBLE_DEVICES", "0").strip() in {"", "-1"}
+    """Whether the caller's environment keeps frameworks from every GPU.
+
+    CUDA reads CUDA_VISIBLE_DEVICES up to the first entry that names no device.
+    """
+    first = variables.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    return not (first.isdecimal() or first.startswith(("GPU-", "MIG-")))
 
 
 def _identify(devices: tuple[Device, ...], environment: Mapping[str, str]) -> tuple[Device, ...]:

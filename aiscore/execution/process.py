@@ -63,6 +63,11 @@ class Worker:
         except BrokenPipeError:
             self._buffer = b""  # it died at once, which the end of its answers will show
 
+    @property
+    def pid(self) -> int:
+        """Its process id, which is that of its group too."""
+        return self._process.pid
+
     def receive(self, limit_s: float) -> Message | None:
         """The next message; None when the worker has closed its side.
 

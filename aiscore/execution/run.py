@@ -33,6 +33,7 @@ from aiscore.results.store import save
 from aiscore.results.summary import summarise
 from aiscore.spec import Device, DeviceKind, Mode, Options, Policy, Suite
 from aiscore.system import gpu, host, software
+from aiscore.system.monitor import open_monitor
 
 QUICK_PASSES = 3
 SEED_LIMIT = 1 << 32  # what every framework's generator takes
@@ -135,7 +136,10 @@ def execute(
         seed=request.seed,
     )
     with one_interrupt():
-        with tempfile.TemporaryDirectory(prefix="aiscore-") as logs:
+        with (
+            tempfile.TemporaryDirectory(prefix="aiscore-") as logs,
+            open_monitor(device) as monitor,
+        ):
             runner = Runner(
                 plan,
                 job,
@@ -144,6 +148,7 @@ def execute(
                 journal,
                 observer,
                 shortage(request.backend, device, options),
+                monitor,
                 silence_limit_s=silence_limit_s,
                 count_oom_kills=count_oom_kills,
             )

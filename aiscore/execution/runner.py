@@ -7,7 +7,7 @@ tests that are left. Nothing here knows a backend or a network.
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -16,11 +16,13 @@ from aiscore.execution.memory import Shortage
 from aiscore.execution.plan import Plan
 from aiscore.execution.process import SILENCE_LIMIT_S, Silence, Worker, worker_environment
 from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable
-from aiscore.results.model import ErrorRecord, RoundRecord, TestRecord
+from aiscore.results.model import ErrorRecord, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.spec import Status, TestSpec
 from aiscore.system.host import count_oom_kills
+from aiscore.system.monitor import Monitor
 
 START = "start"
+PASSES = "passes"
 
 
 class Observer:
@@ -71,6 +73,7 @@ class Runner:
         journal: Journal,
         observer: Observer,
         lacks: Shortage,
+        monitor: Monitor,
         *,
         silence_limit_s: float = SILENCE_LIMIT_S,
         count_oom_kills: Callable[[], int | None] = count_oom_kills,
@@ -85,10 +88,12 @@ class Runner:
         self._journal = journal
         self._observer = observer
         self._lacks = lacks
+        self._monitor = monitor
         self._silence_limit_s = silence_limit_s
         self._count_oom_kills = count_oom_kills
         self._phase = START  # of the test at the head of the pending ones, as are its passes
         self._passes_s: list[float] = []
+        self._telemetry: TelemetryRecord | None = None
 
     def run(self) -> None:
         """Runs every test of the plan. Ctrl-C ends it, with a record of every test all the same."""
@@ -157,11 +162,24 @@ class Runner:
             match message:
                 case Phase(phase=phase):
                     self._phase = phase
+                    self._watch(worker)
                 case Passes(passes_s=passes_s):
                     self._passes_s.extend(passes_s)
                 case Finished():
                     self._end_test(message.status, message, _error(message, worker))
                     return
+
+    def _watch(self, worker: Worker) -> None:
+        """Has the monitor watch the passes, and nothing else."""
+        if self._phase == PASSES:
+            self._monitor.begin(worker.pid)
+        else:
+            self._end_watch()
+
+    def _end_watch(self) -> None:
+        telemetry = self._monitor.end()
+        if telemetry is not None:
+            self._telemetry = TelemetryRecord(**asdict(telemetry))
 
     def _receive(self, worker: Worker, oom_kills: int | None) -> Message:
         """The next message, or the failure that there is none."""
@@ -196,10 +214,11 @@ class Runner:
         error: ErrorRecord | None = None,
     ) -> None:
         """Moves the test at the head of the pending ones to the records."""
-        record = _record(self._pending[0], status, self._passes_s, finished, error)
+        self._end_watch()
+        record = _record(self._pending[0], status, self._passes_s, self._telemetry, finished, error)
         self.records.append(record)
         self._pending.popleft()
-        self._phase, self._passes_s = START, []
+        self._phase, self._passes_s, self._telemetry = START, [], None
         self._journal.append(record)
         self._observer.ended(record)
 
@@ -223,6 +242,7 @@ def _record(
     test: TestSpec,
     status: Status,
     passes_s: list[float],
+    telemetry: TelemetryRecord | None,
     finished: Finished | None,
     error: ErrorRecord | None,
 ) -> TestRecord:
@@ -233,6 +253,7 @@ def _record(
         prepare_s=finished.prepare_s if finished else None,
         peak_rss_bytes=finished.peak_rss_bytes if finished else None,
         peak_device_bytes=finished.peak_device_bytes if finished else None,
+        telemetry=telemetry,
     )
     return TestRecord(
         id=test.id,

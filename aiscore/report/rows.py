@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aiscore.results.model import Result, ScoreRecord, Summary, TestSummary
+from aiscore.results.model import CheckRecord, Result, ScoreRecord, Summary, TestSummary
 from aiscore.results.reference import peak_memory_bytes, reference_ms
 from aiscore.results.summary import LEADERBOARD_BACKEND, derive
 from aiscore.spec import DeviceKind, Status, Suite, TestSpec
@@ -47,7 +47,7 @@ def show_document(result: Result) -> dict[str, Any]:
             name: record and record.model_dump(mode="json")
             for name, record in summary.scores.items()
         },
-        "checks": [],
+        "checks": [check.model_dump(mode="json") for check in summary.checks],
         "tests": [test.model_dump(mode="json") for test in summary.tests],
     }
 
@@ -62,6 +62,7 @@ def headline(result: Result) -> list[tuple[str, str]]:
         ("Backend", ", ".join([result.backend, *_versions(result)])),
         ("Started", run.started_at),
         ("Status", status_text(result)),
+        ("Checks", checks_text(result)),
     ]
     return [("Label", run.label), *rows] if run.label else rows
 
@@ -82,6 +83,38 @@ def status_text(result: Result) -> str:
     kind = "partial, interrupted" if summary.status == "interrupted" else "partial"
     quick = ", the quick subset" if result.run.quick else ""
     return f"{kind} ({whole.tests_ok} of {whole.tests_expected}){quick}"
+
+
+def failed_checks(result: Result) -> list[CheckRecord]:
+    """What speaks against believing the result."""
+    return [check for check in summary_of(result).checks if not check.ok]
+
+
+def checks_text(result: Result) -> str:
+    """How many of the validity checks failed, and which."""
+    made, failed = summary_of(result).checks, failed_checks(result)
+    if not made:
+        return "none could be made"
+    if not failed:
+        return f"all {len(made)} passed"
+    names = ", ".join(check_title(check) for check in failed)
+    return f"{len(failed)} of {len(made)} failed: {names}"
+
+
+def check_title(check: CheckRecord) -> str:
+    """Its name in words."""
+    return check.name.replace("_", " ")
+
+
+def check_text(check: CheckRecord) -> str:
+    """A failed check in a sentence: what was found, where, and what to do."""
+    value, limit = (
+        f"{figure:.3g}" if isinstance(figure, float) else figure
+        for figure in (check.value, check.limit)
+    )
+    found = f"{check.meaning} is {value}, the limit {limit}"
+    where = f" ({', '.join(check.tests)})" if check.tests else ""
+    return f"{check_title(check)}: {found}{where}; {check.advice}"
 
 
 def test_rows(result: Result) -> list[TestSummary]:
@@ -155,7 +188,7 @@ def suite_document(suite: Suite) -> dict[str, Any]:
 def published_facts(results: Sequence[Result]) -> list[list[str]]:
     """What each result is and its scores: a title and a text for each result."""
     facts = [dict(headline(result)) for result in results]
-    named = ("Label", "Device", "Suite", "Backend", "Started", "Status")
+    named = ("Label", "Device", "Suite", "Backend", "Started", "Status", "Checks")
     scores = [{title: figure for title, figure, _ in score_rows(result)} for result in results]
     comparable = [
         "yes" if not (reasons := summary_of(result).not_comparable_because) else "; ".join(reasons)

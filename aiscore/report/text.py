@@ -23,6 +23,7 @@ def render_result(result: Result) -> str:
         _tests(result),
         _failures(result),
         _table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
+        _failed_checks(result),
         _not_comparable(result),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -54,6 +55,13 @@ def _failures(result: Result) -> str:
     return "\n".join(
         _wrapped("Not ok: ", f"{', '.join(tests)}: {status} ({reason})")
         for status, reason, tests in rows.failures(result)
+    )
+
+
+def _failed_checks(result: Result) -> str:
+    return "\n".join(
+        _wrapped("Check failed: ", f"{rows.check_text(check)}.")
+        for check in rows.failed_checks(result)
     )
 
 

@@ -7,7 +7,15 @@ Times are seconds, sizes are bytes, instants are UTC in ISO 8601.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeFloat, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+)
 
 from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite
 
@@ -64,6 +72,30 @@ class ErrorRecord(Strict):
     log: list[str] = Field(default_factory=list)
 
 
+class SeriesRecord(Strict):
+    """The samples of one sensor, reduced."""
+
+    min: FiniteFloat
+    median: FiniteFloat
+    max: FiniteFloat
+
+
+class TelemetryRecord(Strict):
+    """What the sensors said during the passes of a round (``aiscore.system.monitor``).
+
+    ``shares``: in what part of the samples something was the case. ``totals``:
+    counted from the first pass to the last. ``cost_s``: the processor time that
+    reading the sensors took. What could not be read is absent.
+    """
+
+    duration_s: NonNegativeFloat
+    samples: NonNegativeInt
+    cost_s: NonNegativeFloat
+    series: dict[str, SeriesRecord] = Field(default_factory=dict)
+    shares: dict[str, FiniteFloat] = Field(default_factory=dict)
+    totals: dict[str, FiniteFloat] = Field(default_factory=dict)
+
+
 class RoundRecord(Strict):
     """One round of one test: every pass in order, the first one included."""
 
@@ -72,6 +104,7 @@ class RoundRecord(Strict):
     prepare_s: NonNegativeFloat | None = None
     peak_rss_bytes: int | None = None
     peak_device_bytes: int | None = None
+    telemetry: TelemetryRecord | None = None
 
 
 class TestRecord(Strict):
@@ -134,7 +167,20 @@ class TestSummary(Strict):
     median_ms: float | None
     std_ms: float | None
     first_ms: float | None
+    energy_per_pass_j: float | None = None
     score: int | None
+
+
+class CheckRecord(Strict):
+    """A validity check (``aiscore.scoring.validity``); ``tests`` are those beyond the limit."""
+
+    name: str
+    ok: bool
+    value: float | str
+    limit: float | str
+    meaning: str
+    advice: str
+    tests: list[str] = Field(default_factory=list)
 
 
 class Summary(Strict):
@@ -144,6 +190,7 @@ class Summary(Strict):
     comparable_with_leaderboard: bool
     not_comparable_because: list[str]
     scores: dict[str, ScoreRecord | None]
+    checks: list[CheckRecord] = Field(default_factory=list)
     tests: list[TestSummary]
 
 

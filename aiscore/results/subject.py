@@ -17,6 +17,7 @@ GROUPS = {
     **{name: {test.id for test in FULL if test.mode in modes} for name, modes in MODES.items()},
     "micro": {test.id for test in MICRO},
 }
+ALWAYS_NEW = {"container_id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _setup(result: Result) -> dict[str, str]:
         },
         **({} if fraction is None else {"memory fraction": f"{fraction:g}"}),
         **environment.software,
-        **environment.host,
+        **{name: value for name, value in environment.host.items() if name not in ALWAYS_NEW},
         **environment.variables,
         "aiscore": result.aiscore_version,
     }

@@ -1,9 +1,10 @@
 """Everything derived from a result's samples: figures per test, scores, comparability."""
 
 from collections.abc import Iterable, Sequence
-from math import hypot
+from math import fsum, hypot
 from typing import Literal, TypedDict
 
+from aiscore.results.checks import make_checks
 from aiscore.results.model import (
     PolicyRecord,
     Result,
@@ -14,10 +15,12 @@ from aiscore.results.model import (
 )
 from aiscore.results.reference import reference_ms
 from aiscore.scoring import quick, score
-from aiscore.spec import Mode, Policy, Protocol, Status, Suite, TestSpec
+from aiscore.spec import DeviceKind, Mode, Policy, Protocol, Status, Suite, TestSpec
 from workloads.suite import QUICK, TESTS
 
 LEADERBOARD_BACKEND = "tensorflow"
+ENERGY = {DeviceKind.GPU: "gpu_energy_j", DeviceKind.CPU: "cpu_energy_j"}
+LONG_ENOUGH_S = 1.0  # energy counters move in steps of up to a tenth of a second
 MS_PER_S = 1000
 
 
@@ -41,7 +44,8 @@ def derive(result: Result) -> Summary:
         comparable_with_leaderboard=not reasons,
         not_comparable_because=reasons,
         scores=_scores(result),
-        tests=[_test_summary(test, result.suite) for test in result.tests],
+        checks=make_checks(result),
+        tests=[_test_summary(test, result.suite, result.device.kind) for test in result.tests],
     )
 
 
@@ -69,7 +73,7 @@ def _valid(result: Result) -> dict[str, score.Estimate]:
     }
 
 
-def _test_summary(test: TestRecord, suite: Suite) -> TestSummary:
+def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSummary:
     """The figures of one test; a test that is not ok has no time."""
     passes = [value for record in test.rounds for value in record.passes_s]
     summary = TestSummary(
@@ -94,9 +98,23 @@ def _test_summary(test: TestRecord, suite: Suite) -> TestSummary:
             "mean_ms": mean_ms,
             "median_ms": figures.median * MS_PER_S,
             "std_ms": figures.std * MS_PER_S,
+            "energy_per_pass_j": _energy_per_pass_j(test, ENERGY[kind]),
             "score": None if resized(test, suite) else score.test_score(reference, mean_ms),
         }
     )
+
+
+def _energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
+    """Over all passes, the first ones and the pauses between them included."""
+    measured = [
+        (record.telemetry.totals[counter], len(record.passes_s))
+        for record in test.rounds
+        if record.telemetry
+        and record.telemetry.duration_s >= LONG_ENOUGH_S
+        and counter in record.telemetry.totals
+    ]
+    passes = sum(count for _, count in measured)
+    return fsum(energy for energy, _ in measured) / passes if passes else None
 
 
 def _scores(result: Result) -> dict[str, ScoreRecord | None]:

@@ -6,6 +6,7 @@ A GPU's name in a result is its UUID: indices change with the environment.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ def read() -> Reading:
     except ModuleNotFoundError:
         return Reading(_driver_files(), "nvidia-ml-py is not installed")
     try:
-        with _initialised(pynvml):
+        with initialised(pynvml):
             count = pynvml.nvmlDeviceGetCount()
             return Reading([_describe(pynvml, index) for index in range(count)])
     except pynvml.NVMLError as error:
@@ -44,10 +45,14 @@ def identify(
 
     That is so when the framework sees as many GPUs as are visible, by the same
     names and in the order of the PCI bus (``worker_environment`` asks for it).
+    A MIG instance has no name here: its place in the list tells.
     """
     visible = _visible(gpus, variables)
     mine = [device for device in devices if device.kind is DeviceKind.GPU]
-    if [device.name for device in mine] != [gpu["name"] for gpu in visible]:
+    names = [gpu.get("name") for gpu in visible]
+    if len(mine) != len(names) or any(
+        name not in (None, device.name) for device, name in zip(mine, names, strict=True)
+    ):
         return devices
     known = {
         device: replace(
@@ -61,21 +66,30 @@ def identify(
 
 
 def _visible(gpus: list[dict[str, str]], variables: Mapping[str, str]) -> list[dict[str, str]]:
-    """Those that CUDA_VISIBLE_DEVICES leaves; none where it says something else."""
+    """Those that CUDA_VISIBLE_DEVICES leaves, as CUDA reads it: up to the first bad entry.
+
+    None where their order is not that of the PCI bus, or one is named twice.
+    """
+    numbered = variables.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID") == "PCI_BUS_ID"
     chosen = variables.get("CUDA_VISIBLE_DEVICES")
     if chosen is None:
-        return gpus if variables.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID") == "PCI_BUS_ID" else []
-    visible = []
-    for entry in chosen.split(","):
-        fitting = [
-            gpu
-            for index, gpu in enumerate(gpus)
-            if entry.strip() == str(index) or gpu["uuid"].startswith(entry.strip() or " ")
-        ]
-        if len(fitting) != 1:
-            return []
-        visible += fitting
-    return visible
+        return gpus if numbered or len(gpus) == 1 else []
+    entries = [entry.strip() for entry in chosen.split(",")]
+    if not numbered and any(entry.isdecimal() for entry in entries):
+        return []
+    found = [_fitting(entry, gpus) for entry in entries]
+    visible = [fitting[0] for fitting in takewhile(lambda fitting: len(fitting) == 1, found)]
+    uuids = {gpu["uuid"] for gpu in visible}
+    return visible if len(uuids) == len(visible) else []
+
+
+def _fitting(entry: str, gpus: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The GPUs that an entry of CUDA_VISIBLE_DEVICES may mean."""
+    if entry.startswith("MIG-"):
+        return [{"uuid": entry}]
+    if entry.isdecimal():
+        return gpus[int(entry) :][:1]
+    return [gpu for gpu in gpus if entry.startswith("GPU-") and gpu["uuid"].startswith(entry)]
 
 
 def _number(text: str) -> int | None:
@@ -83,7 +97,8 @@ def _number(text: str) -> int | None:
 
 
 @contextmanager
-def _initialised(pynvml: ModuleType) -> Iterator[None]:
+def initialised(pynvml: ModuleType) -> Iterator[None]:
+    """NVML may be asked in this context."""
     pynvml.nvmlInit()
     try:
         yield

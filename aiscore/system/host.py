@@ -6,6 +6,7 @@ host is read at all.
 
 import os
 import platform
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,14 @@ import psutil
 CPUINFO = Path("/proc/cpuinfo")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
-GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+CPUS = Path("/sys/devices/system/cpu")
+POWER_SUPPLIES = Path("/sys/class/power_supply")
+MOUNTS = Path("/proc/self/mountinfo")
+DOCKER, PODMAN = Path("/.dockerenv"), Path("/run/.containerenv")
+CONTAINER_ID = re.compile(r"/(?:containers|overlay-containers|sandboxes)/([0-9a-f]{64})/")
+NO_CONTAINER = "none seen"
 OS_RELEASE = Path("/etc/os-release")
+BATTERY, MAINS = "battery", "mains"
 UNLIMITED_BYTES = 1 << 60  # what cgroup v1 says where there is no limit
 
 
@@ -32,8 +39,11 @@ def describe() -> dict[str, str]:
         "cpu_limit": _cpu_limit,
         "memory_bytes": lambda: str(psutil.virtual_memory().total),
         "memory_limit_bytes": _memory_limit,
-        "governor": lambda: GOVERNOR.read_text().strip(),
+        "governor": _governors,
+        "power_source": lambda: _known(power_source()),
         "container": _container,
+        "container_id": _container_id,
+        "container_image": _container_image,
     }
     return {name: _read(reader) for name, reader in readers.items()}
 
@@ -49,6 +59,18 @@ def _cpu_model() -> str:
         if key.strip() in {"model name", "Model", "cpu model"} and value.strip():
             return value.strip()
     return _known(platform.processor() or None)
+
+
+def power_source() -> str | None:
+    """``mains`` or ``battery``; None where no power supply is listed, as on servers."""
+    supplies = [_facts(path / "uevent") for path in POWER_SUPPLIES.glob("*")]
+    own = [facts for facts in supplies if facts.get("POWER_SUPPLY_SCOPE") != "Device"]  # a mouse's
+    if not own:
+        return None
+    if any(facts.get("POWER_SUPPLY_ONLINE", "0") != "0" for facts in own):
+        return MAINS
+    discharging = any(facts.get("POWER_SUPPLY_STATUS") == "Discharging" for facts in own)
+    return BATTERY if discharging else MAINS
 
 
 def count_oom_kills() -> int | None:
@@ -74,6 +96,21 @@ def _read(reader: Callable[[], str]) -> str:
         return f"unknown: {error}"
 
 
+def _facts(path: Path) -> dict[str, str]:
+    """The lines ``name=value`` of a file; none if it is gone."""
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return {}
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}
+
+
+def _governors() -> str:
+    """Of the CPUs that this process may run on: one, or several with commas between them."""
+    paths = [CPUS / f"cpu{cpu}/cpufreq/scaling_governor" for cpu in os.sched_getaffinity(0)]
+    return ", ".join(sorted({path.read_text().strip() for path in paths}))
+
+
 def _known(value: object) -> str:
     if value is None:
         raise LookupError("the system does not say")
@@ -81,11 +118,8 @@ def _known(value: object) -> str:
 
 
 def _os_name() -> str:
-    for line in OS_RELEASE.read_text(errors="replace").splitlines():
-        key, _, value = line.partition("=")
-        if key == "PRETTY_NAME":
-            return value.strip('"')
-    return platform.system()
+    name = _facts(OS_RELEASE).get("PRETTY_NAME")
+    return name.strip('"') if name else platform.system()
 
 
 def _own_cgroup(controller: str) -> str:
@@ -143,11 +177,33 @@ def _memory_limit() -> str:
 
 
 def _container() -> str:
-    if Path("/.dockerenv").exists():
+    if DOCKER.exists():
         return "docker"
-    if Path("/run/.containerenv").exists():
+    if PODMAN.exists():
         return "podman"
-    return os.environ.get("container") or "none seen"  # noqa: SIM112  systemd's spelling
+    if "APPTAINER_CONTAINER" in os.environ:
+        return "apptainer"
+    return os.environ.get("container") or NO_CONTAINER  # noqa: SIM112  systemd's spelling
+
+
+def _container_id() -> str:
+    """As podman tells it, or from where the runtime keeps the file that is mounted for us."""
+    for line in MOUNTS.read_text(errors="replace").splitlines():
+        root, point = line.split()[3:5]
+        if point == "/etc/hostname" and (found := CONTAINER_ID.search(root)):
+            return found[1]
+    return _told_by_podman("id")
+
+
+def _container_image() -> str:
+    image = os.environ.get("APPTAINER_CONTAINER")
+    return Path(image).name if image else _told_by_podman("image")
+
+
+def _told_by_podman(name: str) -> str:
+    if _container() == NO_CONTAINER:
+        return NO_CONTAINER
+    return _known(_facts(PODMAN).get(name, "").strip('"') or None)
 
 
 def _ranges(numbers: list[int]) -> str:

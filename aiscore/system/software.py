@@ -1,9 +1,12 @@
 """The software that a run uses, and the environment variables that steer it."""
 
+import json
 import platform
 import re
+import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 
 from aiscore import __version__
 
@@ -18,8 +21,21 @@ def describe(framework: Mapping[str, str]) -> dict[str, str]:
         "python": platform.python_version(),
         "aiscore": __version__,
         "numpy": version("numpy"),
+        "cuda_toolkit": _toolkit(),
         **framework,
     }
+
+
+def _toolkit() -> str:
+    """The version of the CUDA toolkit whose compiler is on PATH, from the file beside it."""
+    compiler = shutil.which("nvcc")
+    if compiler is None:
+        return "none on PATH"
+    try:
+        text = (Path(compiler).resolve().parents[1] / "version.json").read_text()
+        return str(json.loads(text)["cuda"]["version"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        return f"unknown: nvcc has no version.json that says it ({type(error).__name__})"
 
 
 def steering_variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,113 @@
+"""What a result gives the validity checks, and what they say of it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+
+from aiscore.results.model import CheckRecord, Result, TelemetryRecord, TestRecord
+from aiscore.scoring import validity
+from aiscore.scoring.score import counted
+from aiscore.scoring.validity import Check
+from aiscore.spec import DeviceKind, Status
+
+WATCHED: dict[validity.Rule, Callable[[TelemetryRecord], float | None]] = {
+    validity.THROTTLED: lambda telemetry: telemetry.shares.get("gpu_throttled"),
+    validity.CPU_THROTTLED: lambda telemetry: telemetry.totals.get("cpu_core_throttles"),
+    validity.OTHER_LOAD: lambda telemetry: _median(telemetry, "cpu_others_share"),
+    validity.STOLEN_TIME: lambda telemetry: _median(telemetry, "cpu_stolen_share"),
+    validity.OTHER_GPU_PROCESSES: lambda telemetry: _highest(telemetry, "gpu_other_processes"),
+}
+FACTS = {"power_source": validity.ON_BATTERY, "governor": validity.POWERSAVE_GOVERNOR}
+UNREAD = "unknown"
+
+
+def make_checks(result: Result) -> list[CheckRecord]:
+    """Every check that the result has an input for."""
+    made: list[Check | None] = [
+        *_of_passes(result),
+        _of_device_memory(result),
+        *(validity.judge(rule, _by_test(result.tests, figure)) for rule, figure in WATCHED.items()),
+        *_of_facts(result),
+    ]
+    return [CheckRecord(**asdict(check)) for check in made if check]
+
+
+def _of_passes(result: Result) -> Iterable[Check | None]:
+    passes = {
+        test.id: [record.passes_s for record in test.rounds if record.passes_s]
+        for test in result.tests
+    }
+    timeless = {
+        test: sum(time <= 0 for times in found for time in times)
+        for test, found in passes.items()
+        if found
+    }
+    rounds = {
+        test.id: passes[test.id]
+        for test in result.tests
+        if test.status is Status.OK and not timeless.get(test.id)
+    }
+    yield validity.judge(validity.NOISY, _worst(validity.relative_spread, rounds))
+    yield validity.judge(validity.NOT_STEADY, _worst(validity.warm_up_share, rounds))
+    yield validity.judge(
+        validity.FIRST_PASS_INCLUDED,
+        {test: sum(len(times) == 1 for times in found) for test, found in rounds.items()},
+    )
+    yield validity.judge(validity.CLOCK_TROUBLE, timeless)
+
+
+def _worst(
+    figure: Callable[[Sequence[float]], float], rounds: dict[str, list[list[float]]]
+) -> dict[str, float]:
+    """The highest figure of any round with at least two passes that count, by test."""
+    figures = {
+        test: [figure(rest) for times in found if len(rest := counted(times)) > 1]
+        for test, found in rounds.items()
+    }
+    return {test: max(found) for test, found in figures.items() if found}
+
+
+def _of_device_memory(result: Result) -> Check | None:
+    memory = result.device.memory_bytes
+    if not memory or result.device.kind is DeviceKind.CPU:
+        return None
+    peaks = {
+        test.id: max(record.peak_device_bytes or 0 for record in test.rounds) / memory
+        for test in result.tests
+        if any(record.peak_device_bytes for record in test.rounds)
+    }
+    return validity.judge(validity.SPILLED, peaks)
+
+
+def _by_test(
+    tests: Iterable[TestRecord], figure: Callable[[TelemetryRecord], float | None]
+) -> dict[str, float]:
+    """The highest figure of any round, by test."""
+    figures = {
+        test.id: [
+            value
+            for record in test.rounds
+            if record.telemetry and (value := figure(record.telemetry)) is not None
+        ]
+        for test in tests
+    }
+    return {test: max(found) for test, found in figures.items() if found}
+
+
+def _median(telemetry: TelemetryRecord, name: str) -> float | None:
+    series = telemetry.series.get(name)
+    return None if series is None else series.median
+
+
+def _highest(telemetry: TelemetryRecord, name: str) -> float | None:
+    series = telemetry.series.get(name)
+    return None if series is None else series.max
+
+
+def _of_facts(result: Result) -> Iterable[Check]:
+    host = dict(result.environment.host)
+    on_battery = _by_test(result.tests, lambda telemetry: telemetry.shares.get("on_battery"))
+    if any(on_battery.values()):
+        host["power_source"] = validity.ON_BATTERY.word  # unplugged while it ran
+    for name, ban in FACTS.items():
+        if name in host and not host[name].startswith(UNREAD):
+            yield validity.judge_fact(ban, host[name])
