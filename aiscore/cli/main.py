@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "Compare result files and leaderboard cards with the first of them.",
     "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
     "publish": "Write a score table of the RESULT files, a column for each.",
+    "verify": "Check the RESULT files: their schema, and all that is derived from their samples.",
     "tests": "List the tests: network, mode, batch, input, work, size and reference time.",
     "info": "Show the machine, and what each backend needs.",
 }

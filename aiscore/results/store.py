@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from aiscore import __version__
 from aiscore.errors import UserError
 from aiscore.results.model import SCHEMA_VERSION, Result, TestRecord
-from aiscore.results.summary import counted_passes_s, summarise
+from aiscore.results.summary import counted_passes_s, derive, summarise
 from aiscore.spec import Status, TestSpec
 from workloads.suite import TESTS
 
@@ -56,20 +56,48 @@ def load(path: Path) -> Result:
 def load_checked(path: Path) -> tuple[Result, list[str]]:
     """As ``load``, and where the stored summary is not what the samples give."""
     stored = _read(path)
-    result = summarise(stored)
-    if stored.summary is None or result.summary is None:
-        return result, []
+    return summarise(stored), _mismatches(stored)
+
+
+def check(path: Path) -> list[str]:
+    """What does not hold in the file, a line each: its schema, else what it says of itself.
+
+    Raises UserError for a file that does not read as a result at all.
+    """
+    try:
+        stored = Result.model_validate_json(_result_text(path), strict=True)
+    except ValidationError as error:
+        return _violations(error)
+    return _contradictions(stored) or _mismatches(stored)
+
+
+def _mismatches(stored: Result) -> list[str]:
+    """Where the summary in the file is not what its samples give."""
+    if stored.summary is None:
+        return []
     keys = stored.summary.model_fields_set  # a file of before a key was added lacks it
     found = _differences(
-        "", stored.summary.model_dump(include=keys), result.summary.model_dump(include=keys)
+        "", stored.summary.model_dump(include=keys), derive(stored).model_dump(include=keys)
     )
     if stored.aiscore_version != __version__:
         found = [line for line in found if not any(word in line for word in VERSION_BOUND)]
-    return result, found
+    return found
 
 
 def _read(path: Path) -> Result:
     """The result as the file has it."""
+    text = _result_text(path)
+    try:
+        result = Result.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise _broken(path, _violations(error)[0]) from error
+    for problem in _contradictions(result):
+        raise _broken(path, problem)
+    return result
+
+
+def _result_text(path: Path) -> str:
+    """The file's text, which is JSON and calls itself a result that this release can read."""
     text = _text(path)
     document = _json(path, text)
     if not isinstance(document, dict) or "schema_version" not in document:
@@ -79,13 +107,7 @@ def _read(path: Path) -> Result:
         raise _broken(path, "schema_version: not a whole number")
     if version > SCHEMA_VERSION:
         raise UserError(f"{path} was written by a newer aiscore", "upgrade: pip install -U aiscore")
-    try:
-        result = Result.model_validate_json(text, strict=True)
-    except ValidationError as error:
-        raise _broken(path, _first(error)) from error
-    for problem in _contradictions(result):
-        raise _broken(path, problem)
-    return result
+    return text
 
 
 def _text(path: Path) -> str:
@@ -128,11 +150,13 @@ def _broken(path: Path, problem: str) -> UserError:
     return UserError(f"{path} is not a valid result: {problem}", "run it again")
 
 
-def _first(error: ValidationError) -> str:
-    """The first field that does not hold, and why."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the file"
-    return f"{place.encode('unicode_escape').decode('ascii')}: {first['msg']}"
+def _violations(error: ValidationError) -> list[str]:
+    """Each field that does not hold, and why."""
+    return [
+        f"{place.encode('unicode_escape').decode('ascii')}: {found['msg']}"
+        for found in error.errors(include_url=False, include_input=False)
+        for place in [".".join(str(part) for part in found["loc"]) or "the file"]
+    ]
 
 
 def _contradictions(result: Result) -> list[str]:
