@@ -53,10 +53,14 @@ class Family(StrEnum):
 
 
 class DeviceKind(StrEnum):
-    """Where a test runs."""
+    """Where a test runs. ``UNKNOWN``: where it ran, an imported log does not say."""
 
     CPU = "cpu"
     GPU = "gpu"
+    UNKNOWN = "unknown"
+
+
+KNOWN_KINDS = (DeviceKind.CPU, DeviceKind.GPU)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

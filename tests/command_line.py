@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 from click.testing import CliRunner
 
+from aiscore.cli.main import module_of
 from aiscore.errors import UserError
 
 
@@ -20,7 +21,7 @@ class Outcome:
 
 def aiscore(command: str, *arguments: object, typed: str = "") -> Outcome:
     """``aiscore COMMAND ARGUMENTS``; there is no terminal."""
-    made: click.Command = import_module(f"aiscore.cli.{command}").command
+    made: click.Command = import_module(module_of(command)).command
     result = CliRunner().invoke(made, [str(argument) for argument in arguments], input=typed)
     if isinstance(result.exception, UserError):
         return Outcome(2, result.stdout, f"{result.stderr}{result.exception}\n")

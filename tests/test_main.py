@@ -10,7 +10,7 @@ import pytest
 
 import aiscore
 from aiscore.cli import main as main_module
-from aiscore.cli.main import COMMANDS, main
+from aiscore.cli.main import COMMANDS, main, module_of
 from aiscore.errors import UserError
 
 FRAMEWORKS = {"tensorflow", "keras", "jax", "torch", "onnxruntime"}
@@ -48,7 +48,7 @@ def failing_command(monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_table_says_what_the_command_says_of_itself(name):
-    command = import_module(f"aiscore.cli.{name}").command
+    command = import_module(module_of(name)).command
     assert command.get_short_help_str(limit=100) == COMMANDS[name]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -23,12 +24,18 @@ COMMANDS = {
     "show": "Print the RESULT file again, recomputed from its samples.",
     "compare": "Compare result files and leaderboard cards with the first of them.",
     "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
+    "import": "Turn a console LOG of ai-benchmark into a result file.",
     "publish": "Write a score table of the RESULT files, a column for each.",
     "verify": "Check the RESULT files: their schema, and all that is derived from their samples.",
     "tests": "List the tests: network, mode, batch, input, work, size and reference time.",
     "info": "Show the machine, and what each backend needs.",
 }
 INTERRUPTED = 130
+
+
+def module_of(name: str) -> str:
+    """The module of a command; no module can be called import."""
+    return f"aiscore.cli.{name}_" if iskeyword(name) else f"aiscore.cli.{name}"
 
 
 @dataclass
@@ -53,7 +60,7 @@ class LazyGroup(click.Group):
         """Imports the command."""
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"aiscore.cli.{name}").command
+        command: click.Command = import_module(module_of(name)).command
         if not any(parameter.name == "debug" for parameter in command.params):
             command.params.append(_debug_option())
         return command

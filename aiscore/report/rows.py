@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aiscore.results.model import CheckRecord, Result, ScoreRecord, Summary, TestSummary
+from aiscore.results.model import (
+    CheckRecord,
+    ImportRecord,
+    Result,
+    ScoreRecord,
+    Summary,
+    TestSummary,
+)
 from aiscore.results.reference import peak_memory_bytes, reference_ms
 from aiscore.results.summary import LEADERBOARD_BACKEND, derive
-from aiscore.spec import DeviceKind, Status, Suite, TestSpec
+from aiscore.spec import KNOWN_KINDS, Status, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
 
 ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
@@ -43,6 +50,7 @@ def show_document(result: Result) -> dict[str, Any]:
         "policy": result.policy.model_dump(mode="json"),
         "options": result.options.model_dump(mode="json"),
         "environment": result.environment.model_dump(mode="json"),
+        "imported": result.imported and result.imported.model_dump(mode="json"),
         "scores": {
             name: record and record.model_dump(mode="json")
             for name, record in summary.scores.items()
@@ -64,7 +72,19 @@ def headline(result: Result) -> list[tuple[str, str]]:
         ("Status", status_text(result)),
         ("Checks", checks_text(result)),
     ]
+    if result.imported:
+        rows.append(("Imported", _origin(result.imported)))
     return [("Label", run.label), *rows] if run.label else rows
+
+
+def _origin(imported: ImportRecord) -> str:
+    """The log, and what it printed as scores, which are not the result's."""
+    version = f" of ai-benchmark {imported.version}" if imported.version else ""
+    printed = ", ".join(f"{name} {value}" for name, value in imported.printed_scores.items())
+    return (
+        f"from the log {imported.log}{version}, lines {imported.first_line} to"
+        f" {imported.last_line}; it printed {printed or 'no score'}"
+    )
 
 
 def _versions(result: Result) -> list[str]:
@@ -161,7 +181,7 @@ def score_text(record: ScoreRecord) -> str:
 def suite_document(suite: Suite) -> dict[str, Any]:
     """What ``aiscore tests --json`` prints; parameters are those that training updates."""
     reference = reference_ms(suite)
-    peaks = {kind: peak_memory_bytes(LEADERBOARD_BACKEND, kind) for kind in DeviceKind}
+    peaks = {kind: peak_memory_bytes(LEADERBOARD_BACKEND, kind) for kind in KNOWN_KINDS}
     return {
         "suite": suite.value,
         "tests": [
@@ -188,14 +208,18 @@ def suite_document(suite: Suite) -> dict[str, Any]:
 def published_facts(results: Sequence[Result]) -> list[list[str]]:
     """What each result is and its scores: a title and a text for each result."""
     facts = [dict(headline(result)) for result in results]
-    named = ("Label", "Device", "Suite", "Backend", "Started", "Status", "Checks")
+    named = ("Label", "Device", "Suite", "Backend", "Started", "Status", "Checks", "Imported")
     scores = [{title: figure for title, figure, _ in score_rows(result)} for result in results]
     comparable = [
         "yes" if not (reasons := summary_of(result).not_comparable_because) else "; ".join(reasons)
         for result in results
     ]
     return [
-        *([title, *(fact.get(title, "") for fact in facts)] for title in named),
+        *(
+            [title, *(fact.get(title, "") for fact in facts)]
+            for title in named
+            if any(title in fact for fact in facts)
+        ),
         *(
             [title, *(score.get(title, "") for score in scores)]
             for title in SCORE_TITLES.values()
@@ -208,6 +232,8 @@ def published_facts(results: Sequence[Result]) -> list[list[str]]:
 
 def _rounds(result: Result) -> str:
     """In how many fresh processes each test ran, and what so few cannot tell."""
+    if result.imported:
+        return "as a log printed it (how much runs differ was not measured)"
     ran = [len(test.rounds) for test in result.tests if test.status is Status.OK]
     fewest = min(ran, default=0)
     known = "" if fewest >= ROUNDS_THAT_TELL else " (how much runs differ was not measured)"

@@ -40,7 +40,7 @@ def _tests(result: Result) -> str:
             test.id,
             test.network,
             test.mode.value,
-            str(test.passes),
+            "-" if test.passes is None else str(test.passes),
             *rows.milliseconds(test.mean_ms, test.std_ms, test.median_ms),
             "-" if test.score is None else str(test.score),
         )

@@ -14,6 +14,7 @@ from pydantic import (
     FiniteFloat,
     NonNegativeFloat,
     NonNegativeInt,
+    PositiveFloat,
     PositiveInt,
 )
 
@@ -107,8 +108,19 @@ class RoundRecord(Strict):
     telemetry: TelemetryRecord | None = None
 
 
+class PrintedTime(Strict):
+    """A test's time as a log printed it: rounded to ``digits`` decimals, its passes unknown."""
+
+    mean_ms: PositiveFloat
+    std_ms: NonNegativeFloat | None = None
+    digits: NonNegativeInt
+
+
 class TestRecord(Strict):
-    """One test as it was asked for and what became of it."""
+    """One test as it was asked for and what became of it.
+
+    An imported test has a ``printed`` time instead of rounds.
+    """
 
     __test__ = False
 
@@ -120,21 +132,39 @@ class TestRecord(Strict):
     input: list[PositiveInt]
     status: Status
     rounds: list[RoundRecord] = Field(default_factory=list)
+    printed: PrintedTime | None = None
     error: ErrorRecord | None = None
 
 
 class RunRecord(Strict):
-    """How the result came about. ``requested`` holds the ids of the tests asked for."""
+    """How the result came about. ``requested`` holds the ids of the tests asked for.
+
+    Duration and seed are None where a log does not say them.
+    """
 
     id: str
     started_at: str
-    duration_s: NonNegativeFloat
+    duration_s: NonNegativeFloat | None
     arguments: list[str]
     requested: list[str]
     quick: bool = False
     label: str | None = None
-    seed: int
+    seed: int | None
     interrupted: bool = False
+
+
+class ImportRecord(Strict):
+    """The log of ai-benchmark that an imported result was read from.
+
+    ``printed_scores`` are what the log printed; they are never the result's scores.
+    """
+
+    log: str
+    sha256: str
+    first_line: PositiveInt
+    last_line: PositiveInt
+    version: str | None = None
+    printed_scores: dict[str, int] = Field(default_factory=dict)
 
 
 class ScoreRecord(Strict):
@@ -148,7 +178,7 @@ class ScoreRecord(Strict):
     estimate: int | None = None
     estimate_error: float | None = None
     interval: tuple[float, float] | None = None
-    interval_kind: Literal["rounds", "passes"] | None = None
+    interval_kind: Literal["rounds", "passes", "rounding"] | None = None
     tests_ok: int
     tests_expected: int
 
@@ -162,7 +192,7 @@ class TestSummary(Strict):
     network: str
     mode: Mode
     status: Status
-    passes: int
+    passes: int | None
     mean_ms: float | None
     median_ms: float | None
     std_ms: float | None
@@ -207,5 +237,6 @@ class Result(Strict):
     options: OptionsRecord
     environment: EnvironmentRecord
     run: RunRecord
+    imported: ImportRecord | None = None
     tests: list[TestRecord]
     summary: Summary | None = None

@@ -12,6 +12,7 @@ from aiscore import __version__
 from aiscore.errors import UserError
 from aiscore.results.model import SCHEMA_VERSION, Result, TestRecord
 from aiscore.results.summary import counted_passes_s, derive, summarise
+from aiscore.scoring import score
 from aiscore.spec import Status, TestSpec
 from workloads.suite import TESTS
 
@@ -171,18 +172,35 @@ def _contradictions(result: Result) -> list[str]:
         return [f"the {result.suite} suite has no test {unknown[0]!r}"]
     if result.protocol is not result.policy.protocol:
         return ["protocol and policy.protocol differ"]
-    problems = [_contradiction(test, specs[test.id]) for test in result.tests]
+    imported = result.imported is not None
+    problems = [_contradiction(test, specs[test.id], imported) for test in result.tests]
     return [problem for problem in problems if problem]
 
 
-def _contradiction(test: TestRecord, spec: TestSpec) -> str | None:
+def _contradiction(test: TestRecord, spec: TestSpec, imported: bool) -> str | None:
     if (test.network, test.mode) != (spec.network, spec.mode):
         return f"test {test.id} is {spec.network} {spec.mode}, not {test.network!r} {test.mode}"
+    if imported:
+        return _printed_contradiction(test)
+    if test.printed:
+        return f"test {test.id} has a printed time, but the result was not imported"
     passes = counted_passes_s(test)
     if test.status is Status.OK and not passes:
         return f"test {test.id} is ok, but has no pass"
     if test.status is Status.OK and min(passes) <= 0:
         return f"test {test.id} has a pass that took no time"
+    return None
+
+
+def _printed_contradiction(test: TestRecord) -> str | None:
+    """The same for a test of an imported result."""
+    if test.rounds:
+        return f"test {test.id} has rounds, but the result was imported"
+    if (test.printed is None) == (test.status is Status.OK):
+        state = "ok, but has no" if test.status is Status.OK else f"{test.status}, but has a"
+        return f"test {test.id} is {state} printed time"
+    if test.printed and score.rounding_band(test.printed.mean_ms, test.printed.digits)[0] <= 0:
+        return f"test {test.id} has a printed time that may have been none"
     return None
 
 

@@ -51,8 +51,13 @@ def from_result(result: Result) -> Subject:
             {name: record.value for name, record in records.items()},
             {test.id: test.mean_ms for test in summary.tests if test.score and test.mean_ms},
         ),
-        remarks=[*summary.not_comparable_because, *_estimates(records)],
+        remarks=[*_origin(result), *summary.not_comparable_because, *_estimates(records)],
     )
+
+
+def _origin(result: Result) -> list[str]:
+    """Where the times are from, if they were not measured by aiscore."""
+    return [f"imported from the log {result.imported.log}"] if result.imported else []
 
 
 def _estimates(records: Mapping[str, ScoreRecord]) -> list[str]:

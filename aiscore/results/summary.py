@@ -54,6 +54,24 @@ def counted_passes_s(test: TestRecord) -> list[float]:
     return [value for record in test.rounds for value in score.counted(record.passes_s)]
 
 
+def figures(test: TestRecord) -> score.Estimate:
+    """The figures (s) of a test that is ok, from its passes or from what a log printed."""
+    if test.printed is None:
+        return score.estimate(counted_passes_s(test))
+    mean_ms, std_ms = test.printed.mean_ms, test.printed.std_ms
+    std = None if std_ms is None else std_ms / MS_PER_S
+    return score.Estimate(mean=mean_ms / MS_PER_S, median=None, std=std, mean_error=None)
+
+
+def rounding_band(tests: Sequence[TestRecord], suite: Suite) -> tuple[int, int]:
+    """The lowest and the highest score over these printed times that rounding allows."""
+    printed = [(test.id, test.printed) for test in tests if test.printed]
+    return score.score_band(
+        [reference_ms(suite)[test] for test, _ in printed],
+        [score.rounding_band(time.mean_ms, time.digits) for _, time in printed],
+    )
+
+
 def resized(test: TestRecord, suite: Suite) -> bool:
     """Whether the test ran with another batch or input than the suite's: it cannot count."""
     spec = _specs(suite)[test.id]
@@ -67,7 +85,7 @@ def _specs(suite: Suite) -> dict[str, TestSpec]:
 def _valid(result: Result) -> dict[str, score.Estimate]:
     """Id to the figures (s) of each test that counts."""
     return {
-        test.id: score.estimate(counted_passes_s(test))
+        test.id: figures(test)
         for test in result.tests
         if test.status is Status.OK and not resized(test, result.suite)
     }
@@ -81,7 +99,7 @@ def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSumma
         network=test.title,
         mode=test.mode,
         status=test.status,
-        passes=len(passes),
+        passes=None if test.printed else len(passes),
         mean_ms=None,
         median_ms=None,
         std_ms=None,
@@ -90,15 +108,15 @@ def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSumma
     )
     if test.status is not Status.OK:
         return summary
-    figures = score.estimate(counted_passes_s(test))
-    mean_ms = figures.mean * MS_PER_S
+    found = figures(test)
+    mean_ms = found.mean * MS_PER_S
     reference = reference_ms(suite)[test.id]
     return summary.model_copy(
         update={
             "mean_ms": mean_ms,
-            "median_ms": figures.median * MS_PER_S,
-            "std_ms": figures.std * MS_PER_S,
-            "energy_per_pass_j": _energy_per_pass_j(test, ENERGY[kind]),
+            "median_ms": None if found.median is None else found.median * MS_PER_S,
+            "std_ms": None if found.std is None else found.std * MS_PER_S,
+            "energy_per_pass_j": (None if test.printed else _energy_per_pass_j(test, ENERGY[kind])),
             "score": None if resized(test, suite) else score.test_score(reference, mean_ms),
         }
     )
@@ -136,6 +154,9 @@ def _mode_score(result: Result, specs: Sequence[TestSpec]) -> ScoreRecord:
     if not ran:
         return ScoreRecord(value=None, **counts)
     value = _score_over(ran, valid, result.suite)
+    if len(ran) == len(specs) and result.imported:
+        band = rounding_band([test for test in result.tests if test.id in ran], result.suite)
+        return ScoreRecord(value=value, interval=band, interval_kind="rounding", **counts)
     if len(ran) == len(specs):
         error = score.relative_error([valid[test] for test in ran])
         return ScoreRecord(
@@ -174,6 +195,11 @@ def _sum(inference: ScoreRecord, training: ScoreRecord) -> ScoreRecord:
     }
     if inference.value is not None and training.value is not None:
         value = inference.value + training.value
+        if inference.interval and training.interval and inference.interval_kind == "rounding":
+            low, high = map(sum, zip(inference.interval, training.interval, strict=True))
+            return ScoreRecord(
+                value=value, interval=(low, high), interval_kind="rounding", **counts
+            )
         if inference.interval and training.interval:
             half = hypot(*(high - low for low, high in (inference.interval, training.interval))) / 2
             return ScoreRecord(

@@ -20,12 +20,13 @@ class Estimate:
     """What the classic estimator makes of one test's passes; their unit is kept.
 
     ``std`` is the population standard deviation, as the original prints it;
-    ``mean_error`` the standard error of the mean, None for a single pass.
+    ``mean_error`` the standard error of the mean, None for a single pass. Of a
+    time that was only printed, no more than mean and spread is known.
     """
 
     mean: float
-    median: float
-    std: float
+    median: float | None
+    std: float | None
     mean_error: float | None
 
 
@@ -93,15 +94,17 @@ def printed_band(mean: float, std: float | None) -> tuple[float, float]:
     then the wider band holds.
     """
     whole = float(mean).is_integer() and (std is None or (std >= 1 and mean >= 100))
-    half = 0.5 if whole else 0.05
-    return mean - half, mean + half
+    return rounding_band(mean, 0 if whole else 1)
 
 
-def score_band(
-    reference: Sequence[float], printed: Sequence[tuple[float, float | None]]
-) -> tuple[int, int]:
-    """The lowest and the highest score that rounds to these printed times (ms)."""
-    bands = [printed_band(mean, std) for mean, std in printed]
+def rounding_band(value: float, digits: int) -> tuple[float, float]:
+    """What a value can have been that was rounded to so many decimals."""
+    half = 0.5 * 10**-digits
+    return value - half, value + half
+
+
+def score_band(reference: Sequence[float], bands: Sequence[tuple[float, float]]) -> tuple[int, int]:
+    """The lowest and the highest score that times (ms) within these bands give."""
     return (
         suite_score(reference, [high for _, high in bands]),
         suite_score(reference, [low for low, _ in bands]),
