@@ -85,3 +85,84 @@ def test_a_result_of_another_backend_has_no_rank(tmp_path: Path):
 
 def test_a_file_that_is_no_result_exits_2(tmp_path: Path):
     assert aiscore("leaderboard", "--with", tmp_path / "missing.json").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "start"),
+    [
+        (["--source", "official"], "source_kind", "official ranking"),
+        (["--source", "user"], "source_kind", "user report"),
+        (["--completeness", "complete"], "completeness", "complete"),
+        (["--completeness", "scores"], "completeness", "scores"),
+        (["--completeness", "partial"], "completeness", "partial"),
+    ],
+)
+def test_filters(arguments: list[str], key: str, start: str):
+    found = rows(*arguments)
+    assert found
+    assert all(row[key].startswith(start) for row in found)
+    assert len(found) == sum(row[key].startswith(start) for row in rows())
+
+
+def test_filters_hold_together_and_ranks_are_among_what_is_shown():
+    found = rows("--kind", "cpu", "--completeness", "complete")
+    assert [(row["kind"], row["completeness"]) for row in found] == [("cpu", "complete")] * 2
+    assert [row["rank"] for row in found] == [1, 2]
+
+
+@pytest.mark.parametrize("option", ["--kind", "--source", "--completeness", "--sort"])
+def test_an_unknown_filter_is_refused(option: str):
+    assert aiscore("leaderboard", option, "unknown").code == 2
+
+
+def test_other_stacks_are_marked():
+    stacks = {row["device"]: row["stack"] for row in rows()}
+    assert stacks["Intel Arc A770 (openvino_tensorflow)"] == "OpenVINO"
+    assert stacks["Intel Arc A770 (oneAPI, intel-extension-for-tensorflow)"] == "Intel's extension"
+    assert stacks["AMD Radeon RX 6600 XT (tensorflow-directml-plugin)"] == "DirectML"
+    assert stacks["AMD Instinct MI100"] == "ROCm"
+    assert stacks["NVIDIA Tesla V100 SXM2 32GB"] is None
+    assert stacks["NVIDIA H100 80GB HBM3"] is None
+    text = " ".join(aiscore("leaderboard").out.split())
+    assert "^OpenVINO" in text
+    assert "^ on another stack" in text
+    assert "^" not in aiscore("leaderboard", "--source", "official").out
+
+
+def test_every_row_names_its_source():
+    text = aiscore("leaderboard").out
+    for card in cards():
+        assert card.source_url in text
+
+
+def test_the_standing_of_a_whole_result(tmp_path: Path):
+    save(result(at_speed(1.2), label="mine"), tmp_path / "r.json")
+    document = json.loads(aiscore("leaderboard", "--with", tmp_path / "r.json", "--json").out)
+    assert document["standing"] == {
+        "score": "ai",
+        "cards": 14,
+        "slower_cards": 12,
+        "percentile": [86, 86],
+    }
+    text = " ".join(aiscore("leaderboard", "--with", tmp_path / "r.json").out.split())
+    assert "ahead of 12 of the 14 ranked cards" in text
+    assert "percentile among such cards 86" in text
+
+
+def test_the_standing_of_an_estimate_is_a_range(tmp_path: Path):
+    save(result(at_speed(0.03, only=QUICK), quick=True), tmp_path / "r.json")
+    document = json.loads(
+        aiscore("leaderboard", "--with", tmp_path / "r.json", "--kind", "cpu", "--json").out
+    )
+    low, high = document["standing"]["percentile"]
+    assert low <= high
+
+
+@pytest.mark.parametrize(
+    "made", [result(backend="fake"), result(at_speed(only=["1.1"]))], ids=["scale", "part"]
+)
+def test_what_has_no_comparable_score_has_no_standing(tmp_path: Path, made):
+    save(made, tmp_path / "r.json")
+    shown = json.loads(aiscore("leaderboard", "--with", tmp_path / "r.json", "--json").out)
+    assert shown["standing"] is None
+    assert json.loads(aiscore("leaderboard", "--json").out)["standing"] is None

@@ -7,7 +7,10 @@ import click
 from aiscore.cli.files import read_result
 from aiscore.report.boards import leaderboard, leaderboard_document
 from aiscore.report.text import render_leaderboard
-from aiscore.spec import DeviceKind
+from aiscore.spec import KNOWN_KINDS, DeviceKind
+
+KINDS = [kind.value for kind in KNOWN_KINDS]
+SOURCES = {"official": "official ranking", "user": "user report"}
 
 
 @click.command("leaderboard")
@@ -18,20 +21,39 @@ from aiscore.spec import DeviceKind
     show_default=True,
     help="The score to sort by.",
 )
+@click.option("--kind", type=click.Choice(KINDS), help="Only CPUs or only GPUs.")
+@click.option("--source", type=click.Choice([*SOURCES]), help="Only cards from there.")
 @click.option(
-    "--kind", type=click.Choice(list(map(str, DeviceKind))), help="Only CPUs or only GPUs."
+    "--completeness",
+    type=click.Choice(["complete", "scores", "partial"]),
+    help="Only cards with all 42 times, with scores and few or no times, or over a part.",
 )
 @click.option("--with", "mine", metavar="RESULT", help="Put this result file among the cards.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def command(
-    context: click.Context, sort: str, kind: str | None, mine: str | None, as_json: bool
+    context: click.Context,
+    sort: str,
+    kind: str | None,
+    source: str | None,
+    completeness: str | None,
+    mine: str | None,
+    as_json: bool,
 ) -> None:
-    """List the published AI-Benchmark cards, each with its source and completeness."""
+    """List the published AI-Benchmark cards, each with its source and completeness.
+
+    Ranks and the percentile of a result are among the cards that are shown.
+    """
     result, holds = read_result(mine) if mine else (None, True)
-    board = leaderboard(sort, DeviceKind(kind) if kind else None, result)
+    board = leaderboard(
+        sort,
+        result,
+        kind=DeviceKind(kind) if kind else None,
+        source_kind=SOURCES[source] if source else None,
+        completeness=completeness,
+    )
     if as_json:
-        click.echo(json.dumps(leaderboard_document(board), indent=2))
+        click.echo(json.dumps(leaderboard_document(board, sort), indent=2))
     else:
-        click.echo(render_leaderboard(board), nl=False)
+        click.echo(render_leaderboard(board, sort), nl=False)
     context.exit(0 if holds else 1)

@@ -1,7 +1,7 @@
 """The leaderboard's rows, with a result among them: plain data, no layout."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from aiscore.report.rows import status_text, summary_of
@@ -14,41 +14,98 @@ Basis = Literal["whole", "part", "estimate", "other scale"]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One score and what it stands on; only a ``whole`` one has a rank."""
+    """One score and what it stands on; only a ``whole`` one has a rank.
+
+    ``error`` is relative, and an estimate's own.
+    """
 
     value: int
     basis: Basis
+    error: float = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRow:
-    """One card, or the result (``mine``). ``rank`` is by the score sorted by."""
+    """One card, or the result (``mine``). ``rank`` is by the score sorted by.
+
+    ``stack`` is named where it is not the one of the leaderboard.
+    """
 
     device: str
     kind: DeviceKind
     scores: Mapping[str, Figure | None]
     source_kind: str
     completeness: str
+    source: str = ""
+    stack: str | None = None
     rank: int | None = None
     mine: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where the result is among the ranked cards that are shown, by one score.
+
+    ``percentile``: how many of a hundred such cards are slower, at least and at
+    most. The cards are reports that people published, no sample of all devices.
+    """
+
+    score: str
+    cards: int
+    slower_cards: int
+    percentile: tuple[int, int]
+
+
 def leaderboard(
-    sort: str, kind: DeviceKind | None = None, mine: Result | None = None
+    sort: str,
+    mine: Result | None = None,
+    *,
+    kind: DeviceKind | None = None,
+    source_kind: str | None = None,
+    completeness: str | None = None,
 ) -> list[BoardRow]:
-    """The rows by that score, the highest first; scores over a part of their tests come last."""
-    found = [_card_row(card) for card in cards()] + ([_result_row(mine)] if mine else [])
-    shown = [row for row in found if kind is None or row.kind is kind or row.mine]
+    """The rows by that score, the highest first; scores over a part of their tests come last.
+
+    The filters hold for cards; a result is always shown.
+    """
+    shown = [
+        _card_row(card)
+        for card in cards()
+        if kind in (None, card.kind)
+        and source_kind in (None, card.source_kind)
+        and completeness in (None, card.completeness_kind)
+    ] + ([_result_row(mine)] if mine else [])
     ordered = sorted(shown, key=lambda row: _place(row.scores[sort]))
     ranked = [row for row in ordered if _basis(row.scores[sort]) == "whole"]
     ranks = {id(row): place for place, row in enumerate(ranked, start=1)}
     return [replace(row, rank=ranks.get(id(row))) for row in ordered]
 
 
-def leaderboard_document(rows: Sequence[BoardRow]) -> dict[str, Any]:
+def standing(rows: Sequence[BoardRow], sort: str) -> Standing | None:
+    """Of the result among the rows; None without one whose score is on the cards' scale."""
+    mine = next((row.scores[sort] for row in rows if row.mine), None)
+    others = [
+        figure.value
+        for row in rows
+        if not row.mine and (figure := row.scores[sort]) and figure.basis == "whole"
+    ]
+    if mine is None or mine.basis not in ("whole", "estimate") or not others:
+        return None
+    low, high = (
+        round(100 * sum(value < bound for value in others) / len(others))
+        for bound in (mine.value * (1 - mine.error), mine.value * (1 + mine.error))
+    )
+    slower = sum(value < mine.value for value in others)
+    return Standing(sort, len(others), slower, (low, high))
+
+
+def leaderboard_document(rows: Sequence[BoardRow], sort: str) -> dict[str, Any]:
     """What ``aiscore leaderboard --json`` prints."""
+    found = standing(rows, sort)
     return {
+        "sort": sort,
+        "standing": found and asdict(found),
         "rows": [
             {
                 "rank": row.rank,
@@ -59,10 +116,11 @@ def leaderboard_document(rows: Sequence[BoardRow]) -> dict[str, Any]:
                 "score_basis": {name: _basis(figure) for name, figure in row.scores.items()},
                 "source_kind": row.source_kind,
                 "completeness": row.completeness,
+                "stack": row.stack,
                 **row.details,
             }
             for row in rows
-        ]
+        ],
     }
 
 
@@ -86,6 +144,8 @@ def _card_row(card: Card) -> BoardRow:
         },
         source_kind=card.source_kind,
         completeness=card.completeness,
+        source=card.source_url,
+        stack=card.stack,
         details={
             "tf_version": card.tf_version,
             "platform": card.platform,
@@ -110,7 +170,7 @@ def _result_row(result: Result) -> BoardRow:
             name: _result_figure(summary.scores[name], summary.not_comparable_because)
             for name in MODES
         },
-        source_kind="this result",
+        source_kind="imported log" if result.imported else "this result",
         completeness=status_text(result),
         mine=True,
         details={"not_comparable_because": summary.not_comparable_because},
@@ -123,5 +183,5 @@ def _result_figure(record: ScoreRecord | None, reasons: Sequence[str]) -> Figure
     if record.value is not None:
         return Figure(record.value, "other scale" if reasons else "whole")
     if record.estimate is not None:
-        return Figure(record.estimate, "estimate")
+        return Figure(record.estimate, "estimate", record.estimate_error or 0)
     return None if record.partial_value is None else Figure(record.partial_value, "part")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import tabulate
 
 from aiscore.report import comparisons, rows
-from aiscore.report.boards import BoardRow, Figure
+from aiscore.report.boards import BoardRow, Figure, standing
 from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
 from aiscore.results.model import Result
@@ -78,26 +78,53 @@ LEGEND = {
     "*": "* over the tests that ran only: no full score",
     "~": "~ estimated from the quick subset",
     "!": "! not run as the leaderboard's rows were",
+    "^": "^ on another stack than TensorFlow's own for CPUs and CUDA",
 }
 
 
-def render_leaderboard(board: Sequence[BoardRow]) -> str:
-    """The cards, and the result among them with an arrow."""
+def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:
+    """The cards, the result among them with an arrow, and where each is from."""
+    sources = list(dict.fromkeys(row.source for row in board if row.source))
     lines = [
         (
             ">" if row.mine else "" if row.rank is None else str(row.rank),
             row.device,
             row.kind.value,
             *(_figure(row.scores[name]) for name in ("inference", "training", "ai")),
-            f"{row.source_kind}, {row.completeness}",
+            _origin(row, sources),
         )
         for row in board
     ]
     header = ("#", "device", "kind", "inference", "training", "AI", "source and completeness")
     table = _table(header, lines, "rllrrrl", widths=(None, 24, None, None, None, None, 18))
     used = {line[column][:1] for line in lines for column in (3, 4, 5)}
+    used |= {"^"} if any(row.stack for row in board) else set()
     legend = [text for mark, text in LEGEND.items() if mark in used]
-    return "\n".join([table, *legend]) + "\n"
+    listed = [f"[{number}] {terminal(source)}" for number, source in enumerate(sources, start=1)]
+    parts = [_standing(board, sort), "\n".join([table, *legend]), "\n".join(listed)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _origin(row: BoardRow, sources: Sequence[str]) -> str:
+    """The kind of source with its number in the list, and what the scores stand on."""
+    number = f" [{sources.index(row.source) + 1}]" if row.source else ""
+    stack = f", ^{row.stack}" if row.stack else ""
+    return f"{row.source_kind}{number}, {row.completeness}{stack}"
+
+
+def _standing(board: Sequence[BoardRow], sort: str) -> str:
+    """Rank and percentile of the result, and what they are worth."""
+    found = standing(board, sort)
+    if found is None:
+        return ""
+    low, high = found.percentile
+    percentile = f"{low}" if low == high else f"{low} to {high}"
+    return _wrapped(
+        "",
+        f"By {rows.SCORE_TITLES[sort]} the result is ahead of {found.slower_cards} of the"
+        f" {found.cards} ranked cards below; estimated percentile among such cards {percentile}"
+        " (published reports, no sample of all devices).",
+    )
 
 
 def _figure(figure: Figure | None) -> str:

@@ -13,6 +13,13 @@ from workloads.suite import FULL
 
 MODES = {"inference": {Mode.INFERENCE}, "training": {Mode.TRAINING}, "ai": set(Mode)}
 MIB = 1 << 20
+# What runs a card's tests, where it is not TensorFlow's own code for CPUs and CUDA.
+STACKS = {
+    "OpenVINO": ("openvino",),
+    "Intel's extension": ("itex", "intel-extension", "oneapi"),
+    "DirectML": ("directml",),
+    "ROCm": ("rocm", "amd radeon", "amd instinct"),
+}
 MOST_CANDIDATES = 10  # an error message is one line
 
 
@@ -31,6 +38,18 @@ class Card:
     source_kind: str
     note: str
     tests: Mapping[str, tuple[float, float | None]]
+
+    @property
+    def completeness_kind(self) -> str:
+        """``complete`` with all times, ``scores`` with few or none of them, or ``partial``."""
+        return self.completeness.split(",")[0].split()[0]
+
+    @property
+    def stack(self) -> str | None:
+        """Another stack than the leaderboard's, or None: by its names in the card's texts."""
+        text = f"{self.device} {self.tf_version} {self.source_url}".lower()
+        found = [name for name, words in STACKS.items() if any(word in text for word in words)]
+        return found[0] if found else None
 
     def is_whole(self, score: str) -> bool:
         """Whether that score is there and over all of its tests, not over what ran."""
