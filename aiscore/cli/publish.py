@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from aiscore.cli.files import may_write, read_result, write
+from aiscore.cli.prices import given_prices, price_options, with_price
 from aiscore.errors import UserError
 from aiscore.report.export import FORMATS
 
@@ -20,16 +21,28 @@ SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".csv": "csv", ".json": 
     type=click.Choice([*FORMATS]),
     help="By the suffix of PATH if not given; markdown on stdout.",
 )
+@price_options
 @click.option("--yes", is_flag=True, help="Overwrite PATH without asking.")
 @click.pass_context
 def command(
-    context: click.Context, results: tuple[str, ...], output: str, form: str | None, yes: bool
+    context: click.Context,
+    results: tuple[str, ...],
+    output: str,
+    form: str | None,
+    amounts: tuple[float, ...],
+    currency: str | None,
+    prices_file: Path | None,
+    yes: bool,
 ) -> None:
     """Write a score table of the RESULT files, a column for each."""
     chosen = form or _format_of(output)
+    given, prices = given_prices(amounts, currency, prices_file, len(results))
     may_write(output, yes)
     loaded = [read_result(path) for path in results]
-    write(output, FORMATS[chosen]([result for result, _ in loaded]))
+    shown = [
+        with_price(result, price, prices) for (result, _), price in zip(loaded, given, strict=True)
+    ]
+    write(output, FORMATS[chosen](shown))
     context.exit(0 if all(holds for _, holds in loaded) else 1)
 
 

@@ -6,8 +6,17 @@ from string import ascii_uppercase
 from typing import Any
 
 from aiscore.errors import UserError
-from aiscore.report.rows import SCORE_TITLES, milliseconds
+from aiscore.report.rows import (
+    SCORE_TITLES,
+    Priced,
+    milliseconds,
+    three_digits,
+    value_keys,
+    value_lines,
+    value_of,
+)
 from aiscore.results.subject import GROUPS, Subject, compare_subjects, differences
+from aiscore.results.worth import score_per
 from aiscore.scoring.compare import Comparison, Speed, over, speeds
 from aiscore.spec import TestSpec
 from workloads.suite import FULL, MICRO
@@ -79,6 +88,8 @@ def compare_document(compared: Compared) -> dict[str, Any]:
                 "tests_ms": dict(subject.side.times_ms),
                 "setup": dict(subject.setup),
                 "remarks": list(subject.remarks),
+                "price": (price := subject.worth.price) and price.model_dump(mode="json"),
+                "score_per": score_per(subject.side.scores, subject.worth),
             }
             for subject in compared.subjects
         ],
@@ -128,6 +139,24 @@ def score_lines(compared: Compared) -> list[list[str]]:
     ]
 
 
+def worth_lines(compared: Compared) -> list[list[str]]:
+    """Each score over price, watt and GiB of each side, and the others' ratios to the first."""
+    sides = [(subject.side.scores, subject.worth) for subject in compared.subjects]
+    return [
+        [*line, *(ratio(value_ratio(sides[0], side, name, of)) for side in sides[1:])]
+        for line, (name, of) in zip(value_lines(sides), value_keys(sides), strict=True)
+    ]
+
+
+def value_ratio(base: Priced, other: Priced, name: str, of: str) -> float | None:
+    """How many times as much score for a quantity; None across currencies."""
+    prices = [known.price for _, known in (base, other)]
+    if of == "price" and len({price and price.currency for price in prices}) > 1:
+        return None
+    mine, theirs = (value_of(side, name, of) for side in (base, other))
+    return theirs / mine if mine and theirs else None
+
+
 def test_lines(compared: Compared) -> list[list[str]]:
     """Id, network, mode, each side's time, and each other side's ratio, for tests of two sides."""
     times = [subject.side.times_ms for subject in compared.subjects]
@@ -168,8 +197,7 @@ def ratio(value: float | None) -> str:
     """Three digits: more than one run can tell."""
     if value is None:
         return "-"
-    decimals = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
-    return f"{value:.{decimals}f}"
+    return three_digits(value)
 
 
 def _specs() -> tuple[TestSpec, ...]:

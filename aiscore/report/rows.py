@@ -1,6 +1,6 @@
 """The rows of every table, and the documents of ``--json``: plain data, no layout."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiscore.results.model import (
@@ -13,11 +13,20 @@ from aiscore.results.model import (
 )
 from aiscore.results.reference import peak_memory_bytes, reference_ms
 from aiscore.results.summary import LEADERBOARD_BACKEND, derive
+from aiscore.results.worth import Worth, score_per, worth
 from aiscore.spec import KNOWN_KINDS, Status, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
 
 ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
 
+Priced = tuple[Mapping[str, int | None], Worth]
+"""A side's scores, and what they are set against."""
+
+QUANTITIES = {
+    "price": "price",
+    "power_limit_w": "watt of power limit",
+    "memory_gib": "GiB of memory",
+}
 SCORE_TITLES = {
     "inference": "Inference score",
     "training": "Training score",
@@ -51,10 +60,12 @@ def show_document(result: Result) -> dict[str, Any]:
         "options": result.options.model_dump(mode="json"),
         "environment": result.environment.model_dump(mode="json"),
         "imported": result.imported and result.imported.model_dump(mode="json"),
+        "price": result.run.price and result.run.price.model_dump(mode="json"),
         "scores": {
             name: record and record.model_dump(mode="json")
             for name, record in summary.scores.items()
         },
+        "score_per": score_per(_values(result), worth(result)),
         "checks": [check.model_dump(mode="json") for check in summary.checks],
         "tests": [test.model_dump(mode="json") for test in summary.tests],
     }
@@ -72,6 +83,8 @@ def headline(result: Result) -> list[tuple[str, str]]:
         ("Status", status_text(result)),
         ("Checks", checks_text(result)),
     ]
+    if run.price:
+        rows.append(("Price", f"{run.price.amount:g} {run.price.currency}"))
     if result.imported:
         rows.append(("Imported", _origin(result.imported)))
     return [("Label", run.label), *rows] if run.label else rows
@@ -167,6 +180,54 @@ def score_rows(result: Result) -> list[tuple[str, str, str]]:
     ]
 
 
+def value_rows(result: Result) -> list[list[str]]:
+    """What the scores are per price, watt and GiB, as far as these are known."""
+    return value_lines([(_values(result), worth(result))])
+
+
+def value_lines(sides: Sequence[Priced]) -> list[list[str]]:
+    """A line for each score and quantity that a side has: its title, then a cell for each side."""
+    return [
+        [
+            f"{SCORE_TITLES[name]} per {QUANTITIES[of]}",
+            *(_per(value_of(side, name, of), side[1], of) for side in sides),
+        ]
+        for name, of in value_keys(sides)
+    ]
+
+
+def value_keys(sides: Sequence[Priced]) -> list[tuple[str, str]]:
+    """Score and quantity, where a side has both."""
+    return [
+        (name, of)
+        for of in QUANTITIES
+        for name in SCORE_TITLES
+        if any(value_of(side, name, of) is not None for side in sides)
+    ]
+
+
+def value_of(side: Priced, name: str, of: str) -> float | None:
+    """That score of the side for one of that quantity, None if either is not known."""
+    return score_per(*side).get(name, {}).get(of)
+
+
+def _per(value: float | None, known: Worth, of: str) -> str:
+    if value is None:
+        return "-"
+    currency = f" / {known.price.currency}" if known.price and of == "price" else ""
+    return f"{three_digits(value)}{currency}"
+
+
+def three_digits(value: float) -> str:
+    """As many decimals as three digits leave."""
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    return f"{value:.{decimals}f}"
+
+
+def _values(result: Result) -> dict[str, int | None]:
+    return {name: record.value for name, record in summary_of(result).scores.items() if record}
+
+
 def score_text(record: ScoreRecord) -> str:
     """The score, or what there is instead of one, and never one for the other."""
     if record.value is not None:
@@ -208,7 +269,17 @@ def suite_document(suite: Suite) -> dict[str, Any]:
 def published_facts(results: Sequence[Result]) -> list[list[str]]:
     """What each result is and its scores: a title and a text for each result."""
     facts = [dict(headline(result)) for result in results]
-    named = ("Label", "Device", "Suite", "Backend", "Started", "Status", "Checks", "Imported")
+    named = (
+        "Label",
+        "Device",
+        "Suite",
+        "Backend",
+        "Started",
+        "Status",
+        "Checks",
+        "Price",
+        "Imported",
+    )
     scores = [{title: figure for title, figure, _ in score_rows(result)} for result in results]
     comparable = [
         "yes" if not (reasons := summary_of(result).not_comparable_because) else "; ".join(reasons)
@@ -225,6 +296,7 @@ def published_facts(results: Sequence[Result]) -> list[list[str]]:
             for title in SCORE_TITLES.values()
             if any(title in score for score in scores)
         ),
+        *value_lines([(_values(result), worth(result)) for result in results]),
         ["Rounds", *(_rounds(result) for result in results)],
         ["On the leaderboard's scale", *comparable],
     ]

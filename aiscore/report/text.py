@@ -23,6 +23,7 @@ def render_result(result: Result) -> str:
         _tests(result),
         _failures(result),
         _table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
+        _value(result),
         _failed_checks(result),
         _not_comparable(result),
     ]
@@ -63,6 +64,11 @@ def _failed_checks(result: Result) -> str:
         _wrapped("Check failed: ", f"{rows.check_text(check)}.")
         for check in rows.failed_checks(result)
     )
+
+
+def _value(result: Result) -> str:
+    lines = rows.value_rows(result)
+    return _table(("value", ""), lines, "lr") if lines else ""
 
 
 def _not_comparable(result: Result) -> str:
@@ -165,6 +171,7 @@ def render_comparison(compared: Compared) -> str:
     ratios = [f"{letter}/A" for letter in letters[1:]]
     align = "r" * len(letters) + "r" * len(ratios)
     tests = comparisons.test_lines(compared)
+    value = comparisons.worth_lines(compared)
     parts = [
         _subjects(compared),
         _differences(compared),
@@ -173,6 +180,7 @@ def render_comparison(compared: Compared) -> str:
             for line in (*comparisons.verdicts(compared), f"How sure: {comparisons.CERTAINTY}.")
         ),
         _table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
+        _table(("value", *letters, *ratios), value, f"l{align}") if value else "",
         _table(
             ("test", "network", "mode", *(f"{letter} ms" for letter in letters), *ratios),
             tests,

@@ -136,6 +136,13 @@ class TestRecord(Strict):
     error: ErrorRecord | None = None
 
 
+class PriceRecord(Strict):
+    """What a device costs, as its user says."""
+
+    amount: PositiveFloat
+    currency: str = Field(min_length=1, max_length=12)
+
+
 class RunRecord(Strict):
     """How the result came about. ``requested`` holds the ids of the tests asked for.
 
@@ -151,6 +158,7 @@ class RunRecord(Strict):
     label: str | None = None
     seed: int | None
     interrupted: bool = False
+    price: PriceRecord | None = None
 
 
 class ImportRecord(Strict):

@@ -1,16 +1,17 @@
 """What a comparison needs of a result or a card, in one form."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from aiscore.results.model import Result, ScoreRecord
+from aiscore.results.model import PriceRecord, Result, ScoreRecord
+from aiscore.results.prices import Prices, priced
 from aiscore.results.reference import MODES, Card, find_card
 from aiscore.results.store import load
 from aiscore.results.summary import derive
+from aiscore.results.worth import Worth, own_gpu, worth
 from aiscore.scoring.compare import Comparison, Side, compare
-from aiscore.spec import DeviceKind
 from workloads.suite import FULL, MICRO
 
 GROUPS = {
@@ -29,14 +30,21 @@ class Subject:
     setup: Mapping[str, str]
     side: Side
     remarks: Sequence[str]
+    worth: Worth
 
 
-def named(text: str) -> Subject:
-    """The result file of that path, or else the card of that name; UserError if neither."""
+def named(text: str, prices: Prices | None = None, price: PriceRecord | None = None) -> Subject:
+    """The result file of that path, or else the card of that name; UserError if neither.
+
+    Its price is the given one, else that of its name, else the result's own.
+    """
     path = Path(text)
     if path.suffix == ".json" or path.exists():
-        return from_result(load(path))
-    return from_card(find_card(text))
+        result = priced(load(path), prices or {})
+        found = from_result(result)
+    else:
+        found = from_card(find_card(text), prices)
+    return replace(found, worth=replace(found.worth, price=price)) if price else found
 
 
 def from_result(result: Result) -> Subject:
@@ -52,6 +60,7 @@ def from_result(result: Result) -> Subject:
             {test.id: test.mean_ms for test in summary.tests if test.score and test.mean_ms},
         ),
         remarks=[*_origin(result), *summary.not_comparable_because, *_estimates(records)],
+        worth=worth(result),
     )
 
 
@@ -70,7 +79,7 @@ def _estimates(records: Mapping[str, ScoreRecord]) -> list[str]:
     return [f"its scores are estimated and not compared: {', '.join(found)}"] if found else []
 
 
-def from_card(card: Card) -> Subject:
+def from_card(card: Card, prices: Prices | None = None) -> Subject:
     """A score that its source made over a part of the tests is left out, and said so."""
     known = {
         "kind": card.kind.value,
@@ -93,6 +102,7 @@ def from_card(card: Card) -> Subject:
             {test: mean for test, (mean, _) in card.tests.items()},
         ),
         remarks=[f"{card.source_kind}, {card.completeness}", *parts, card.note],
+        worth=Worth(price=(prices or {}).get(card.device.lower())),
     )
 
 
@@ -125,7 +135,7 @@ def _setup(result: Result) -> dict[str, str]:
     """Everything that a run depends on, name to value."""
     environment = result.environment
     fraction = result.options.memory_fraction
-    gpu = _gpu(result)
+    gpu = own_gpu(result)
     return {
         "suite": result.suite.value,
         "kind": result.device.kind.value,
@@ -143,13 +153,3 @@ def _setup(result: Result) -> dict[str, str]:
         **environment.variables,
         "aiscore": result.aiscore_version,
     }
-
-
-def _gpu(result: Result) -> Mapping[str, str]:
-    """What the machine says of the GPU that ran, found by its UUID or as the only one."""
-    if result.device.kind is DeviceKind.CPU:
-        return {}
-    gpus = result.environment.gpus
-    mine = [gpu for gpu in gpus if gpu.get("uuid") == result.device.uuid]
-    found = mine if result.device.uuid else gpus
-    return found[0] if len(found) == 1 else {}
