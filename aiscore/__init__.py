@@ -29,11 +29,11 @@ def compare(a: "Result | str | PathLike[str]", b: "Result | str | PathLike[str]"
     from aiscore.results import subject
     from aiscore.results.model import Result
 
-    sides = [
+    base, other = (
         subject.from_result(side) if isinstance(side, Result) else subject.named(str(side))
         for side in (a, b)
-    ]
-    return subject.compare_subjects(*sides)
+    )
+    return subject.compare_subjects(base, other)
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,8 @@ def test_what_differs_comes_first_and_what_is_the_same_does_not(files: dict[str,
     differences = document(files["base"], files["twice"])["differences"]
     assert differences == {"tensorflow": ["2.21.0", "2.18.0"], "python": ["3.11.7", None]}
     text = aiscore("compare", files["base"], files["twice"]).out
-    assert text.index("tensorflow") < text.index("B against A") < text.index("Inference score")
+    assert text.startswith("Changed: framework (python 3.11.7 against unknown; tensorflow 2.21.0")
+    assert text.index("set-up") < text.index("against A") < text.index("Inference score")
 
 
 def test_the_same_twice_has_no_difference_and_a_ratio_of_one(files: dict[str, Path]):

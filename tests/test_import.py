@@ -51,6 +51,9 @@ def test_show_compare_leaderboard_and_publish_take_it(log: Path, tmp_path: Path)
     assert "Comparable with the leaderboard" in text
     compared = json.loads(aiscore("compare", "2070", path, "--json").out)
     assert compared["comparisons"][0]["groups"]["ai"]["ratio"] == pytest.approx(1)
+    assert compared["changed"] == []
+    assert compared["subjects"][1]["source"] == "log"
+    assert "imported log: no interval" in aiscore("compare", path, path).out
     assert aiscore("leaderboard", "--with", path).code == 0
     assert "as a log printed it" in aiscore("publish", path, "-o", "-").out
 

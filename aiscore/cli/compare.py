@@ -7,30 +7,63 @@ import click
 
 from aiscore.cli.prices import given_prices, price_options
 from aiscore.errors import UserError
-from aiscore.report.comparisons import LETTERS, compare_all, compare_document
+from aiscore.report.comparisons import LETTERS, Compared, compare_all, compare_document
+from aiscore.report.escape import terminal
 from aiscore.report.text import render_comparison
 from aiscore.results.reference import find_card
 from aiscore.results.subject import from_card, named
+from aiscore.scoring.compare import Verdict
+
+
+def _margin(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    """A part of the whole, from 0 to below 1: 2% or 0.02."""
+    text = value.strip()
+    try:
+        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        part = -1
+    if not 0 <= part < 1:
+        raise click.BadParameter(f"{value!r} is no margin, such as 2%", context, parameter)
+    return part
 
 
 @click.command("compare")
 @click.argument("sides", metavar="A B [C]...", nargs=-1, required=True)
 @click.option("--normalize-to", "card", metavar="CARD", help="Show each test's speed against it.")
 @price_options
+@click.option(
+    "--margin",
+    callback=_margin,
+    default="1%",
+    show_default=True,
+    metavar="M",
+    help="Sides that differ by less are the same.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice([Verdict.SLOWER.value]),
+    help="Exit with 1 if a score of another side is surely lower than the first's.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def command(
+    context: click.Context,
     sides: tuple[str, ...],
     card: str | None,
     amounts: tuple[float, ...],
     currency: str | None,
     prices_file: Path | None,
+    margin: float,
+    fail_on: str | None,
     as_json: bool,
 ) -> None:
     """Compare result files and leaderboard cards with the first of them.
 
     Each side is the path of a result file, or the name of a card: its full
     name, or any part of it that fits no other. Only scores over all of their
-    tests are compared, and only tests that both sides have.
+    tests are compared, and only tests that both sides have. With at least 3
+    rounds on both sides, ratios have intervals; without, small differences are
+    inconclusive.
     """
     if not 2 <= len(sides) <= len(LETTERS):
         raise UserError(
@@ -39,8 +72,25 @@ def command(
     normal = None if card is None else from_card(find_card(card))
     given, prices = given_prices(amounts, currency, prices_file, len(sides))
     subjects = [named(side, prices, price) for side, price in zip(sides, given, strict=True)]
-    compared = compare_all(subjects, normal)
+    compared = compare_all(subjects, normal, margin)
     if as_json:
         click.echo(json.dumps(compare_document(compared), indent=2))
     else:
         click.echo(render_comparison(compared), nl=False)
+    if fail_on:
+        context.exit(_failed(compared, Verdict(fail_on)))
+
+
+def _failed(compared: Compared, verdict: Verdict) -> int:
+    """1 if any finding is that, else 0; where nothing can be said, stderr says so."""
+    findings = [
+        (subject.name, name, finding.verdict)
+        for subject, found in zip(compared.subjects[1:], compared.comparisons, strict=True)
+        for name, finding in found.findings.items()
+    ]
+    for subject, name, found_verdict in findings:
+        if found_verdict in (verdict, Verdict.INCONCLUSIVE):
+            click.echo(terminal(f"{subject}: {name} {found_verdict}"), err=True)
+    if not findings:
+        click.echo("nothing to compare", err=True)
+    return int(any(found_verdict is verdict for *_, found_verdict in findings))

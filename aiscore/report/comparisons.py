@@ -1,29 +1,51 @@
 """Two or more sides against each other: the tables and the document, plain data."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import log
 from string import ascii_uppercase
 from typing import Any
 
 from aiscore.errors import UserError
 from aiscore.report.rows import (
     SCORE_TITLES,
-    Priced,
     milliseconds,
     three_digits,
     value_keys,
     value_lines,
-    value_of,
 )
-from aiscore.results.subject import GROUPS, Subject, compare_subjects, differences
+from aiscore.report.sentence import sentence, value_ratio
+from aiscore.results.subject import (
+    GROUPS,
+    KINDS,
+    Subject,
+    changed,
+    compare_subjects,
+    differences,
+)
 from aiscore.results.worth import score_per
-from aiscore.scoring.compare import Comparison, Speed, over, speeds
-from aiscore.spec import TestSpec
+from aiscore.scoring.compare import (
+    MARGIN,
+    NOISE_FLOOR,
+    ROUNDS,
+    ROUNDS_PER_TEST,
+    Comparison,
+    Finding,
+    Speed,
+    Verdict,
+    over,
+    speeds,
+)
+from aiscore.spec import Mode, TestSpec
 from workloads.suite import FULL, MICRO
 
 LETTERS = ascii_uppercase
 GROUP_TITLES = {"inference": "inference", "training": "training", "ai": "both", "micro": "micro"}
-CERTAINTY = "not known; each side is one run, and how much runs differ was not measured"
+NO_INTERVAL = (
+    f"Without an interval, nothing below {NOISE_FLOOR:.0%} is called a difference: hosts with the"
+    f" same card have differed by nearly that much. {ROUNDS} rounds on both sides give an interval."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +67,10 @@ class Compared:
     normalized: Normalized | None
 
 
-def compare_all(subjects: Sequence[Subject], card: Subject | None = None) -> Compared:
-    """Everything that ``aiscore compare`` shows.
+def compare_all(
+    subjects: Sequence[Subject], card: Subject | None = None, margin: float = MARGIN
+) -> Compared:
+    """Everything that ``aiscore compare`` shows; within the margin, sides are the same.
 
     Raises UserError if the card has no times to normalise to, or none in common.
     """
@@ -54,7 +78,7 @@ def compare_all(subjects: Sequence[Subject], card: Subject | None = None) -> Com
     return Compared(
         subjects=subjects,
         differences=differences(subjects),
-        comparisons=[compare_subjects(base, other) for other in others],
+        comparisons=[compare_subjects(base, other, margin) for other in others],
         normalized=None if card is None else _normalize(subjects, card),
     )
 
@@ -93,37 +117,121 @@ def compare_document(compared: Compared) -> dict[str, Any]:
             }
             for subject in compared.subjects
         ],
+        "changed": changed(compared.differences),
         "differences": compared.differences,
         "base": base.name,
         "comparisons": [
             {"name": other.name, **asdict(found)}
             for other, found in zip(others, compared.comparisons, strict=True)
         ],
-        "certainty": CERTAINTY,
+        "sentences": sentences(compared),
         "normalized_to": normalized and asdict(normalized),
     }
 
 
-def verdicts(compared: Compared) -> list[str]:
-    """A line for each other side: how many times as fast as the first it is."""
+def first_line(compared: Compared) -> str:
+    """What was changed between the sides: the one variable, or that it is not one."""
+    names = changed(compared.differences)
+    known = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+    silent = next((item.source for item in compared.subjects if item.source != "result"), None)
+    if silent:
+        return (
+            f"Known to differ: {known or 'nothing'}; what a {silent} does not say may differ too."
+        )
+    if not names:
+        return "Changed: nothing that the results tell of."
+    if len(names) == 1:
+        return f"Changed: {known} ({_details(compared.differences)})."
+    return f"Changed: {known}; no difference can be put down to one of them."
+
+
+def _details(different: Mapping[str, Sequence[str | None]]) -> str:
+    return "; ".join(
+        f"{key} {' against '.join(value or 'unknown' for value in values)}"
+        for key, values in different.items()
+    )
+
+
+def finding_lines(compared: Compared) -> list[list[str]]:
+    """Who, which score, the ratio to the first side, its interval, and the verdict."""
+    base, *others = compared.subjects
     return [
-        f"{letter} against A: {_verdict(found)}"
-        for letter, found in zip(LETTERS[1:], compared.comparisons, strict=False)
+        [
+            letter,
+            _finding_title(name, found),
+            ratio(finding.ratio),
+            _interval(finding, base, other),
+            finding.verdict.value,
+        ]
+        for letter, other, found in zip(LETTERS[1:], others, compared.comparisons, strict=False)
+        for name, finding in found.findings.items()
     ]
 
 
-def _verdict(found: Comparison) -> str:
-    by_tests = [
-        f"{GROUP_TITLES[name]} {ratio(speed.ratio)} x ({speed.tests})"
-        for name, speed in found.groups.items()
-        if speed.ratio is not None
+def _finding_title(name: str, found: Comparison) -> str:
+    if name in found.scores:
+        return SCORE_TITLES[name]
+    return f"{GROUP_TITLES[name]}, over {found.groups[name].tests} common tests"
+
+
+def _interval(finding: Finding, base: Subject, other: Subject) -> str:
+    if finding.interval:
+        return " to ".join(ratio(bound) for bound in finding.interval)
+    if "card" in (base.source, other.source):
+        return "leaderboard card: no interval"
+    if "log" in (base.source, other.source):
+        return "imported log: no interval"
+    return f"no interval: rounds {finding.rounds[0]} and {finding.rounds[1]}"
+
+
+def notes(compared: Compared) -> list[str]:
+    """What the verdicts stand on."""
+    findings = [item for found in compared.comparisons for item in found.findings.values()]
+    if not findings:
+        return ["Nothing to compare: no score and no test in common."]
+    return [NO_INTERVAL] if any(finding.interval is None for finding in findings) else []
+
+
+def test_note(compared: Compared) -> str:
+    """What the last columns of the tests mean, and what they need."""
+    sure = f"sure: after correction for their number, ~ is not; need >= {ROUNDS_PER_TEST} rounds"
+    moves = "moves: the score of its mode, by this test alone"
+    return f"{moves}; {sure}" if len(compared.comparisons) == 1 else ""
+
+
+def kind_lines(compared: Compared) -> list[list[str]]:
+    """Each kind of work, with each other side's ratio in inference and in training."""
+    titles = dict.fromkeys(key.partition("/")[0] for key in KINDS)
+    lines = [
+        [
+            title,
+            *(
+                _kind(found.kinds.get(f"{title}/{mode}"))
+                for found in compared.comparisons
+                for mode in Mode
+            ),
+        ]
+        for title in titles
     ]
-    by_scores = [f"{SCORE_TITLES[name]} {ratio(value)} x" for name, value in found.scores.items()]
-    parts = [
-        f"{', '.join(by_scores)}" if by_scores else "",
-        f"over the tests that both have, {', '.join(by_tests)}" if by_tests else "",
+    return [line for line in lines if set(line[1:]) != {"-"}]
+
+
+def _kind(finding: Finding | None) -> str:
+    """The ratio, the count of tests behind it, and the verdict where there is an interval."""
+    if finding is None:
+        return "-"
+    verdict = f" {finding.verdict}" if finding.interval else ""
+    return f"{ratio(finding.ratio)} ({finding.tests}){verdict}"
+
+
+def sentences(compared: Compared) -> list[str]:
+    """What can be said for sure of each other side."""
+    base, *others = compared.subjects
+    made = [
+        sentence(base, other, found, ("A", letter))
+        for letter, other, found in zip(LETTERS[1:], others, compared.comparisons, strict=False)
     ]
-    return "; ".join(part for part in parts if part) or "no score and no test in common"
+    return [text for text in made if text]
 
 
 def score_lines(compared: Compared) -> list[list[str]]:
@@ -148,18 +256,16 @@ def worth_lines(compared: Compared) -> list[list[str]]:
     ]
 
 
-def value_ratio(base: Priced, other: Priced, name: str, of: str) -> float | None:
-    """How many times as much score for a quantity; None across currencies."""
-    prices = [known.price for _, known in (base, other)]
-    if of == "price" and len({price and price.currency for price in prices}) > 1:
-        return None
-    mine, theirs = (value_of(side, name, of) for side in (base, other))
-    return theirs / mine if mine and theirs else None
-
-
 def test_lines(compared: Compared) -> list[list[str]]:
-    """Id, network, mode, each side's time, and each other side's ratio, for tests of two sides."""
+    """Id, network, mode, each side's time, each ratio; what moves the score most comes first.
+
+    For two sides also by how much the test moves the score of its mode, and
+    whether its difference is sure.
+    """
     times = [subject.side.times_ms for subject in compared.subjects]
+    moves = [_moves(found) for found in compared.comparisons]
+    shared = [spec for spec in _specs() if sum(spec.id in side for side in times) > 1]
+    most = {spec.id: max(abs(log(move.get(spec.id, 1))) for move in moves) for spec in shared}
     return [
         [
             spec.id,
@@ -167,10 +273,23 @@ def test_lines(compared: Compared) -> list[list[str]]:
             spec.mode.value,
             *(milliseconds(side.get(spec.id))[0] for side in times),
             *(ratio(found.tests.get(spec.id)) for found in compared.comparisons),
+            *(_two_sided(compared.comparisons[0], moves[0], spec.id) if len(moves) == 1 else ()),
         ]
-        for spec in _specs()
-        if sum(spec.id in side for side in times) > 1
+        for spec in sorted(shared, key=lambda spec: -most[spec.id])
     ]
+
+
+def _two_sided(found: Comparison, moves: Mapping[str, float], test: str) -> tuple[str, str]:
+    finding = found.test_findings.get(test)
+    undecided = finding is not None and finding.verdict is Verdict.INCONCLUSIVE
+    return f"{moves[test] - 1:+.1%}", "~" if undecided else finding.verdict if finding else "-"
+
+
+def _moves(found: Comparison) -> dict[str, float]:
+    """Test to the factor by which it alone moves the score of its mode."""
+    modes = {spec.id: spec.mode for spec in _specs()}
+    count = Counter(modes[test] for test in found.tests)
+    return {test: value ** (1 / count[modes[test]]) for test, value in found.tests.items()}
 
 
 def normalized_lines(normalized: Normalized) -> list[list[str]]:

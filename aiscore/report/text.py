@@ -10,7 +10,7 @@ from aiscore.report.boards import BoardRow, Figure, standing
 from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
 from aiscore.results.model import Result
-from aiscore.spec import Suite
+from aiscore.spec import Mode, Suite
 
 WIDTH = 80
 tabulate.MIN_PADDING = 0  # a header takes no more room than it needs
@@ -166,31 +166,45 @@ def _mib(size_bytes: int | None) -> str:
 
 
 def render_comparison(compared: Compared) -> str:
-    """Who is who, what differs, who is faster, and the figures behind that."""
+    """What was changed, who is who, who is faster, how sure, and the figures behind that."""
     letters = LETTERS[: len(compared.subjects)]
     ratios = [f"{letter}/A" for letter in letters[1:]]
     align = "r" * len(letters) + "r" * len(ratios)
-    tests = comparisons.test_lines(compared)
     value = comparisons.worth_lines(compared)
+    findings = comparisons.finding_lines(compared)
     parts = [
+        _wrapped("", comparisons.first_line(compared)),
         _subjects(compared),
         _differences(compared),
-        "\n".join(
-            _wrapped("", line)
-            for line in (*comparisons.verdicts(compared), f"How sure: {comparisons.CERTAINTY}.")
-        ),
+        _table(("", "against A", "ratio", "95 % interval", "verdict"), findings, "llrll")
+        if findings
+        else "",
+        "\n".join(_wrapped("", note) for note in comparisons.notes(compared)),
         _table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
         _table(("value", *letters, *ratios), value, f"l{align}") if value else "",
-        _table(
-            ("test", "network", "mode", *(f"{letter} ms" for letter in letters), *ratios),
-            tests,
-            f"lll{align}",
-        )
-        if tests
-        else "",
+        _kinds(compared, ratios),
+        _compared_tests(compared, letters, ratios),
         _normalized(compared),
+        "\n".join(_wrapped("", sentence) for sentence in comparisons.sentences(compared)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _kinds(compared: Compared, ratios: Sequence[str]) -> str:
+    lines = comparisons.kind_lines(compared)
+    header = [f"{name} {mode}" for name in ratios for mode in Mode]
+    return _table(("kind of work", *header), lines, "l" * (1 + len(header))) if lines else ""
+
+
+def _compared_tests(compared: Compared, letters: str, ratios: Sequence[str]) -> str:
+    lines = comparisons.test_lines(compared)
+    if not lines:
+        return ""
+    more = ("moves", "sure") if len(ratios) == 1 else ()
+    header = ("test", "network", "mode", *(f"{letter} ms" for letter in letters), *ratios, *more)
+    align = "lll" + "r" * (len(letters) + len(ratios)) + "rl"[: len(more)]
+    note = comparisons.test_note(compared)
+    return "\n".join([_table(header, lines, align), *([_wrapped("", note)] if note else [])])
 
 
 def _subjects(compared: Compared) -> str:

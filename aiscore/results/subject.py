@@ -1,32 +1,92 @@
 """What a comparison needs of a result or a card, in one form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log
 from pathlib import Path
+from statistics import fmean, median
 from typing import Literal
 
 from aiscore.results.model import PriceRecord, Result, ScoreRecord
 from aiscore.results.prices import Prices, priced
-from aiscore.results.reference import MODES, Card, find_card
+from aiscore.results.reference import MODES, Card, find_card, reference_ms
 from aiscore.results.store import load
-from aiscore.results.summary import derive
+from aiscore.results.summary import MS_PER_S, derive, resized
 from aiscore.results.worth import Worth, own_gpu, worth
-from aiscore.scoring.compare import Comparison, Side, compare
-from workloads.suite import FULL, MICRO
+from aiscore.scoring import score
+from aiscore.scoring.compare import MARGIN, Comparison, RoundTime, Side, compare
+from aiscore.spec import DeviceKind, Family, Mode, Status, Suite
+from workloads.suite import FULL, MICRO, NETWORKS
 
+SMALL_BELOW = 10_000_000  # parameters; no network of the suite has between 6 and 23 million
 GROUPS = {
     **{name: {test.id for test in FULL if test.mode in modes} for name, modes in MODES.items()},
     "micro": {test.id for test in MICRO},
 }
 ALWAYS_NEW = {"container_id"}
+# What a reader may care for: "kind/mode" to tests. The micro suite has kinds, too.
+KINDS = {
+    **{
+        f"{family}/{mode}": {
+            test.id
+            for test in FULL + MICRO
+            if test.mode is mode and NETWORKS[test.network].family is family
+        }
+        for family in Family
+        for mode in Mode
+    },
+    **{
+        f"{title}/{mode}": {
+            test.id
+            for test in FULL + MICRO
+            if test.mode is mode and (NETWORKS[test.network].parameters < SMALL_BELOW) is small
+        }
+        for title, small in {"small networks": True, "large networks": False}.items()
+        for mode in Mode
+    },
+}
+# What a set-up is made of, by the keys that tell of it; all others stand for themselves.
+VARIABLES = {
+    "device": ("kind", "device", "gpu memory_bytes", "gpu power_limit_w"),
+    "driver": ("gpu driver",),
+    "framework": (
+        "backend",
+        "tensorflow",
+        "keras",
+        "cuda",
+        "cuda build",
+        "cuda_version",
+        "cuda_toolkit",
+        "cudnn",
+        "cudnn_version",
+        "onednn",
+        "numpy",
+        "python",
+    ),
+    "container": ("container", "container_image", "os"),
+    "CPU": ("cpu", "machine", "logical_cores", "physical_cores", "affinity", "cpu_limit"),
+    "precision": ("precision", "tf32", "xla"),
+    "protocol": (
+        "suite",
+        "protocol",
+        "passes",
+        "min passes",
+        "max seconds",
+        "hard limit s",
+        "early stop",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One side. ``setup`` holds what is known of it, ``remarks`` what to keep in mind."""
+    """One side. ``setup`` holds what is known of it, ``remarks`` what to keep in mind.
+
+    A ``log`` is an imported result: like a card, it does not say everything.
+    """
 
     name: str
-    source: Literal["result", "card"]
+    source: Literal["result", "log", "card"]
     setup: Mapping[str, str]
     side: Side
     remarks: Sequence[str]
@@ -51,17 +111,55 @@ def from_result(result: Result) -> Subject:
     """Only scores over all of their tests, and only tests that are ok."""
     summary = derive(result)
     records = {name: record for name, record in summary.scores.items() if record}
+    rounds = _rounds(result)
     return Subject(
         name=result.run.label or result.device.name,
-        source="result",
+        source="log" if result.imported else "result",
         setup=_setup(result),
         side=Side(
             {name: record.value for name, record in records.items()},
             {test.id: test.mean_ms for test in summary.tests if test.score and test.mean_ms},
+            rounds,
+            _log_round_scores(rounds, result.suite),
         ),
         remarks=[*_origin(result), *summary.not_comparable_because, *_estimates(records)],
         worth=worth(result),
     )
+
+
+def _rounds(result: Result) -> dict[int, dict[str, RoundTime]]:
+    """Number of the round to test to its time, of the tests that count."""
+    found: dict[int, dict[str, RoundTime]] = {}
+    for test in result.tests:
+        if test.status is not Status.OK or resized(test, result.suite):
+            continue
+        for record in test.rounds:
+            counted = score.counted(record.passes_s)
+            if counted:
+                time = RoundTime(MS_PER_S * fmean(counted), MS_PER_S * median(counted))
+                found.setdefault(record.round, {})[test.id] = time
+    return found
+
+
+def _log_round_scores(
+    rounds: Mapping[int, Mapping[str, RoundTime]], suite: Suite
+) -> dict[str, list[float]]:
+    """The logarithm of each score in each round that has all of its tests."""
+    reference = reference_ms(suite)
+    found: dict[str, list[float]] = {}
+    for times in rounds.values():
+        made = {
+            name: score.geometric_mean(
+                reference[test] / times[test].mean_ms for test in GROUPS[name]
+            )
+            for name in ("inference", "training", "micro")
+            if times.keys() >= GROUPS[name]
+        }
+        if made.keys() >= {"inference", "training"}:
+            made["ai"] = made["inference"] + made["training"]
+        for name, value in made.items():
+            found.setdefault(name, []).append(log(value))
+    return found
 
 
 def _origin(result: Result) -> list[str]:
@@ -106,15 +204,22 @@ def from_card(card: Card, prices: Prices | None = None) -> Subject:
     )
 
 
-def compare_subjects(base: Subject, other: Subject) -> Comparison:
+def compare_subjects(base: Subject, other: Subject, margin: float = MARGIN) -> Comparison:
     """How many times as fast as the base the other is."""
-    return compare(base.side, other.side, {name: GROUPS[name] for name in base.side.scores})
+    groups = {name: GROUPS[name] for name in base.side.scores}
+    return compare(base.side, other.side, groups, KINDS, margin)
+
+
+def changed(different: Iterable[str]) -> list[str]:
+    """The variables that these keys of a set-up belong to, each once."""
+    variables = {key: variable for variable, keys in VARIABLES.items() for key in keys}
+    return list(dict.fromkeys(variables.get(key, key) for key in different))
 
 
 def differences(subjects: Sequence[Subject]) -> dict[str, list[str | None]]:
     """What is not the same in all set-ups: a value for each side, None if it has none.
 
-    What a card's source does not say is unknown, not different.
+    What a card's source or a log does not say is unknown, not different.
     """
     keys = dict.fromkeys(key for subject in subjects for key in subject.setup)
     found = {
@@ -131,9 +236,28 @@ def _says(subject: Subject, key: str) -> bool:
     return key in subject.setup or subject.source == "result"
 
 
+def _stated(result: Result) -> dict[str, str]:
+    """The same of an imported result: only what its log says."""
+    device = result.device
+    known = device.kind is not DeviceKind.UNKNOWN
+    return {
+        "suite": result.suite.value,
+        **({"kind": device.kind.value, "device": device.name} if known else {}),
+        "backend": result.backend,
+        "protocol": result.protocol.value,
+        **{
+            key: value
+            for key, value in {**result.environment.software, **result.environment.host}.items()
+            if not value.startswith("unknown")
+        },
+    }
+
+
 def _setup(result: Result) -> dict[str, str]:
     """Everything that a run depends on, name to value."""
     environment = result.environment
+    if result.imported:
+        return _stated(result)
     fraction = result.options.memory_fraction
     gpu = own_gpu(result)
     return {
