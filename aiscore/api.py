@@ -26,6 +26,8 @@ def run(
     memory_fraction: float | None = None,
     seed: int = 0,
     label: str | None = None,
+    price: float | None = None,
+    currency: str | None = None,
     output: str | Path | None = None,
     yes: bool = False,
 ) -> Result:
@@ -48,6 +50,8 @@ def run(
         memory_fraction=memory_fraction,
         seed=seed,
         label=label,
+        price=price,
+        currency=currency,
         output=None if output is None else Path(output),
         arguments=tuple(f"{key}={value}" for key, value in given.items()),
     )

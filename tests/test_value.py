@@ -10,7 +10,7 @@ import pytest
 from aiscore.errors import UserError
 from aiscore.results.model import PriceRecord, Result
 from aiscore.results.prices import priced, read_prices
-from aiscore.results.store import save
+from aiscore.results.store import load, save
 from aiscore.results.worth import score_per, worth
 from tests.command_line import aiscore
 from tests.results_factory import at_speed, result
@@ -164,3 +164,17 @@ def test_hostile_names_and_currencies_stay_text(files: list[Path], tmp_path: Pat
         shown = aiscore("publish", files[0], "--prices", prices, "-o", "-", "--format", form).out
         assert "\x1b" not in shown
         assert "<b>" not in shown or form == "csv"
+
+
+def test_run_takes_the_price_into_its_result(script):
+    arguments = ("--backend", "fake", "--tests", "1.1", "--passes", 2, "-o", "r.json")
+    made = aiscore("run", *arguments, "--price", 4000, "--currency", "EUR")
+    assert "Price 4000 EUR" in flat(made.out)
+    assert load(Path("r.json")).run.price == PriceRecord(amount=4000, currency="EUR")
+
+
+@pytest.mark.parametrize("given", [["--price", "4000"], ["--currency", "EUR"], ["--price", "-1"]])
+def test_run_refuses_half_a_price_before_it_measures(script, given: list[str]):
+    refused = aiscore("run", "--backend", "fake", "-o", "r.json", *given)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert not Path("r.json").exists()

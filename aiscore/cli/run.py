@@ -56,6 +56,8 @@ STANDARD = Policy()
 )
 @click.option("--seed", type=int, metavar="N", default=0, show_default=True)
 @click.option("--label", metavar="TEXT", help="A name for this result.")
+@click.option("--price", type=float, metavar="N", help="What the device costs.")
+@click.option("--currency", metavar="CUR", help="The currency of --price, such as EUR.")
 @click.option(
     "-o",
     "--output",
@@ -79,6 +81,8 @@ def command(
     memory_fraction: float | None,
     seed: int,
     label: str | None,
+    price: float | None,
+    currency: str | None,
     output: Path | None,
     as_json: bool,
     yes: bool,
@@ -101,6 +105,8 @@ def command(
         memory_fraction=memory_fraction,
         seed=seed,
         label=label,
+        price=price,
+        currency=currency,
         output=output,
         arguments=tuple(sys.argv[1:]),
     )

@@ -26,9 +26,11 @@ from aiscore.results.model import (
     EnvironmentRecord,
     OptionsRecord,
     PolicyRecord,
+    PriceRecord,
     Result,
     RunRecord,
 )
+from aiscore.results.prices import price
 from aiscore.results.store import save
 from aiscore.results.summary import summarise
 from aiscore.spec import Device, DeviceKind, Mode, Options, Policy, Suite
@@ -55,6 +57,8 @@ class Request:
     memory_fraction: float | None = None
     seed: int = 0
     label: str | None = None
+    price: float | None = None
+    currency: str | None = None
     output: Path | None = None
     arguments: tuple[str, ...] = ()
 
@@ -68,8 +72,17 @@ class Request:
             raise UserError(
                 f"{self.memory_fraction} is no share of the memory", "give one above 0, up to 1"
             )
+        self.price_record()
         if not 0 <= self.seed < SEED_LIMIT:
             raise UserError(f"{self.seed} is not a seed", f"give one from 0 to {SEED_LIMIT - 1}")
+
+    def price_record(self) -> PriceRecord | None:
+        """What the device costs, if it was said; raises UserError if that is no price."""
+        if self.price is None:
+            if self.currency is not None:
+                raise UserError(f"{self.currency!r} without a price", "give the price too")
+            return None
+        return price(self.price, self.currency)
 
     def policy(self) -> Policy:
         """The timing policy that follows from it."""
@@ -203,6 +216,7 @@ def _header(
             requested=[test.id for test in plan.tests],
             quick=request.quick,
             label=request.label,
+            price=request.price_record(),
             seed=request.seed,
         ),
         tests=[],
