@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from aiscore.errors import UserError
-from aiscore.results.model import PriceRecord, Result
+from aiscore.results.model import PriceRecord, Result, SeriesRecord, TelemetryRecord, TestRecord
 from aiscore.results.prices import priced, read_prices
 from aiscore.results.store import load, save
 from aiscore.results.worth import score_per, worth
+from aiscore.spec import DeviceKind
 from tests.command_line import aiscore
 from tests.results_factory import at_speed, result
 
@@ -52,6 +53,22 @@ def test_a_score_over_each_quantity_that_is_known():
 @pytest.mark.parametrize("power", ["unknown: NVML: no permission", "nan", "inf", "0", "-1"])
 def test_a_power_limit_that_was_not_read_is_not_known(power: str):
     assert worth(known(result(), power=power)).power_limit_w is None
+
+
+def test_power_is_what_the_gpu_drew_by_duration():
+    first, second, *rest = at_speed()
+    tests = [watched(first, watts=100, seconds=3), watched(second, watts=200, seconds=1), *rest]
+    assert worth(result(tests)).power_w == pytest.approx(125)
+    assert worth(result(tests, kind=DeviceKind.CPU)).power_w is None
+    assert worth(result()).power_w is None
+
+
+def watched(test: TestRecord, watts: float, seconds: float) -> TestRecord:
+    """The test with what the monitor saw."""
+    series = {"gpu_power_w": SeriesRecord(min=watts, median=watts, max=watts)}
+    telemetry = TelemetryRecord(duration_s=seconds, samples=9, cost_s=0, series=series)
+    rounds = [record.model_copy(update={"telemetry": telemetry}) for record in test.rounds]
+    return test.model_copy(update={"rounds": rounds})
 
 
 def test_show_has_a_table_of_value_only_with_something_to_say(files: list[Path], tmp_path: Path):

@@ -24,6 +24,7 @@ Priced = tuple[Mapping[str, int | None], Worth]
 
 QUANTITIES = {
     "price": "price",
+    "power_w": "watt drawn",
     "power_limit_w": "watt of power limit",
     "memory_gib": "GiB of memory",
 }

@@ -7,13 +7,19 @@ from aiscore.results.model import PriceRecord, Result
 from aiscore.spec import DeviceKind
 
 GIB = 2**30
+POWER = "gpu_power_w"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:
-    """None is not known. ``power_limit_w``: what the driver lets the device draw."""
+    """None is not known.
+
+    ``power_w``: what the GPU drew while tests ran, the mean of their medians by
+    duration. ``power_limit_w``: what the driver lets it draw.
+    """
 
     price: PriceRecord | None = None
+    power_w: float | None = None
     power_limit_w: float | None = None
     memory_gib: float | None = None
 
@@ -23,6 +29,7 @@ def worth(result: Result) -> Worth:
     memory = result.device.memory_bytes
     return Worth(
         price=result.run.price,
+        power_w=_power_w(result),
         power_limit_w=_positive(own_gpu(result).get("power_limit_w", "")),
         memory_gib=memory / GIB if memory else None,
     )
@@ -32,6 +39,7 @@ def score_per(scores: Mapping[str, int | None], known: Worth) -> dict[str, dict[
     """Each score that there is, over each quantity that is known."""
     quantities = {
         "price": known.price and known.price.amount,
+        "power_w": known.power_w,
         "power_limit_w": known.power_limit_w,
         "memory_gib": known.memory_gib,
     }
@@ -40,6 +48,21 @@ def score_per(scores: Mapping[str, int | None], known: Worth) -> dict[str, dict[
         for name, score in scores.items()
         if score is not None
     }
+
+
+def _power_w(result: Result) -> float | None:
+    """Over the rounds whose GPU was watched; a CPU has no such sensor."""
+    watched = [
+        (record.telemetry.series[POWER].median, record.telemetry.duration_s)
+        for test in result.tests
+        for record in test.rounds
+        if record.telemetry and POWER in record.telemetry.series
+    ]
+    seconds = sum(duration for _, duration in watched)
+    if result.device.kind is not DeviceKind.GPU or not seconds:
+        return None
+    mean = sum(power * duration for power, duration in watched) / seconds
+    return mean if mean > 0 else None
 
 
 def own_gpu(result: Result) -> Mapping[str, str]:
