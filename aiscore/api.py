@@ -2,10 +2,10 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aiscore.errors import UserError
-from aiscore.execution.run import Request, execute
+from aiscore.execution.run import Request, execute, request_to_resume
 from aiscore.execution.runner import Observer
 from aiscore.results.model import Result
 from aiscore.spec import Mode, Suite
@@ -21,41 +21,58 @@ def run(
     tests: str | None = None,
     backend: str = "tensorflow",
     device: str = "auto",
+    rounds: int = 1,
     passes: int | None = None,
+    early_stop: bool = False,
     max_seconds_per_test: float | None = None,
+    timeout: float | None = None,
     memory_fraction: float | None = None,
     seed: int = 0,
     label: str | None = None,
     price: float | None = None,
     currency: str | None = None,
     output: str | Path | None = None,
+    resume: str | Path | None = None,
     yes: bool = False,
 ) -> Result:
     """Runs the suite as ``aiscore run`` does, quietly; the keywords are its options.
 
     The result is written to ``output``, or to its default place, as well as
-    returned. Ctrl-C returns what there is, marked interrupted. Raises
-    ``aiscore.errors.UserError``.
+    returned. ``resume`` finishes the result of that path; of the other keywords
+    only those count then that are not the default. Ctrl-C returns what there is,
+    marked interrupted. Raises ``aiscore.errors.UserError``.
     """
     given = {key: value for key, value in locals().items() if value not in (None, False)}
-    request = Request(
-        suite=_member(Suite, suite),
-        quick=quick,
-        only=None if only is None else _member(Mode, only),
-        tests=tests,
-        backend=backend,
-        device=device,
-        passes=passes,
-        max_seconds_per_test=max_seconds_per_test,
-        memory_fraction=memory_fraction,
-        seed=seed,
-        label=label,
-        price=price,
-        currency=currency,
-        output=None if output is None else Path(output),
-        arguments=tuple(f"{key}={value}" for key, value in given.items()),
-    )
-    return execute(request, Observer(), lambda question: yes).result
+    options: dict[str, Any] = {
+        "suite": _member(Suite, suite),
+        "quick": quick,
+        "only": None if only is None else _member(Mode, only),
+        "tests": tests,
+        "backend": backend,
+        "device": device,
+        "rounds": rounds,
+        "passes": passes,
+        "early_stop": early_stop,
+        "max_seconds_per_test": max_seconds_per_test,
+        "timeout": timeout,
+        "memory_fraction": memory_fraction,
+        "seed": seed,
+        "label": label,
+        "price": price,
+        "currency": currency,
+        "output": None if output is None else Path(output),
+    }
+    if resume is None:
+        arguments = tuple(f"{key}={value}" for key, value in given.items())
+        request = Request(**options, arguments=arguments)
+    else:
+        standard = Request()
+        changed = {key: value for key, value in options.items() if value != getattr(standard, key)}
+        request = request_to_resume(Path(resume), changed)
+    outcome = execute(request, Observer(), lambda question: yes)
+    if outcome.unsaved is not None:
+        raise outcome.unsaved
+    return outcome.result
 
 
 def _member(kind: type[Choice], value: str) -> Choice:

@@ -4,12 +4,17 @@ It knows no framework and no network. docs/method.md gives the reasons.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import sqrt
+from statistics import fmean, stdev
 
 from aiscore.backends.base import Batch
 from aiscore.spec import Policy
 
 REPORT_EVERY_S = 0.5  # the parent is not woken between short passes
+LONG_PASS_S = 0.05  # what is reported at once: the wake-up is a small part of it
+EARLY_STOP_PASSES = 11  # with fewer, the spread itself is too little known
+EARLY_STOP_ERROR = 0.005
 NS_PER_S = 1e9
 
 Clock = Callable[[], int]
@@ -30,18 +35,23 @@ def sample(
     was timed before an error is reported before the error leaves.
     """
     started = reported = clock_ns()
+    taken: list[float] = []
     unreported: list[float] = []
     try:
         for index in range(policy.passes):
             if not may_start(index, (clock_ns() - started) / NS_PER_S, policy):
                 break
+            if policy.early_stop and is_known(taken):
+                break
             fresh = _copy(batch)
             begin = clock_ns()
             run_pass(fresh)  # its output is freed inside the timed region, as in the original
             end = clock_ns()
-            unreported.append((end - begin) / NS_PER_S)
+            pass_s = (end - begin) / NS_PER_S
+            taken.append(pass_s)
+            unreported.append(pass_s)
             del fresh  # before the next copy is made: large batches would not fit three times
-            if (end - reported) / NS_PER_S >= REPORT_EVERY_S:
+            if pass_s >= LONG_PASS_S or (end - reported) / NS_PER_S >= REPORT_EVERY_S:
                 report(tuple(unreported))
                 unreported.clear()
                 reported = end
@@ -55,6 +65,14 @@ def may_start(index: int, elapsed_s: float, policy: Policy) -> bool:
     if elapsed_s < policy.max_seconds:
         return True
     return index < policy.min_passes and elapsed_s < policy.hard_limit_s
+
+
+def is_known(passes_s: Sequence[float]) -> bool:
+    """Whether the mean without the first pass has a standard error of half a percent or less."""
+    if len(passes_s) < EARLY_STOP_PASSES:
+        return False
+    counted = passes_s[1:]
+    return stdev(counted) / sqrt(len(counted)) <= EARLY_STOP_ERROR * fmean(counted)
 
 
 def _copy(batch: Batch) -> Batch:

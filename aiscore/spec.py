@@ -102,7 +102,8 @@ class Policy:
     """How often a test is timed (docs/method.md gives the reasons).
 
     No pass starts after ``max_seconds`` of a test, except that the first
-    ``min_passes`` are always started unless ``hard_limit_s`` have passed.
+    ``min_passes`` are always started unless ``hard_limit_s`` have passed. With
+    ``early_stop`` a test ends once its time is well known.
     """
 
     protocol: Protocol = Protocol.CLASSIC
@@ -110,6 +111,7 @@ class Policy:
     min_passes: int = 5
     max_seconds: float = 30.0
     hard_limit_s: float = 100.0
+    early_stop: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

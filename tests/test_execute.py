@@ -1,12 +1,14 @@
 """Runs with real worker processes and the fake backend: order, failures, what is kept."""
 
 import os
+import select
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from aiscore.errors import UserError
+from aiscore.execution import process
 from aiscore.execution import run as run_module
 from aiscore.execution.process import Worker
 from aiscore.execution.run import Request, execute
@@ -43,6 +45,20 @@ class Notebook(Observer):
 def run(tests, *, observer=None, yes=False, request=None, **injected):
     asked = Request(backend="fake", tests=tests, output=OUTPUT, **(request or {}))
     return execute(asked, observer or Notebook(), lambda question: yes, **injected).result
+
+
+def ends(pid, limit_s=10):
+    """Whether that process has ended or does so in time; a zombie has."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(limit_s * 1000))
+    finally:
+        os.close(descriptor)
 
 
 def statuses(result):
@@ -169,7 +185,9 @@ def test_a_quick_run_has_three_passes(script):
         ("error", "crash", "RuntimeError"),
         ("segfault", "crash", "SIGSEGV"),
         ("kill", "crash", "SIGKILL"),
+        ("abort", "crash", "SIGABRT"),
         ("garbage", "crash", "ProtocolError"),
+        ("flood", "crash", "ProtocolError"),
         ("not_finite", "invalid_output", "InvalidOutput"),
         ("wrong_shape", "invalid_output", "InvalidOutput"),
         ("unsupported", "unsupported", "unsupported"),
@@ -192,6 +210,42 @@ def test_a_hanging_test_is_a_timeout_and_the_others_run(script):
     assert statuses(result) == {"8.1": "ok", "8.2": "timeout", "8.3": "ok"}
     assert result.tests[1].error is not None
     assert "phase: passes" in result.tests[1].error.message
+
+
+def test_a_test_that_takes_too_long_is_ended_with_its_samples_and_the_others_run(script):
+    script(tests={"8.2": {"failure": "hang", "at_pass": 3, "passes_ms": [1000]}})
+    result = run("8", request={"timeout": 1.5})
+    assert statuses(result) == {"8.1": "ok", "8.2": "timeout", "8.3": "ok"}
+    late = result.tests[1]
+    assert late.error is not None
+    assert late.error.message == "not done after 1.5 s (phase: passes)"
+    assert late.rounds[0].passes_s == [1, 1, 1]
+    assert result.run.timeout_s == 1.5
+
+
+def test_a_test_that_talks_on_and_on_is_ended_too(script):
+    script(tests={"8.2": {"passes_ms": [1000]}})  # in simulated time: a message for each
+    endless = {"passes": 10**8, "max_seconds_per_test": 1e12}
+    result = run("8.2", request={"timeout": 1, **endless})
+    assert statuses(result) == {"8.2": "timeout"}
+    assert len(result.tests[0].rounds[0].passes_s) > 22
+
+
+def test_a_timeout_ends_the_whole_group_of_the_worker(script, monkeypatch):
+    monkeypatch.setattr(process, "GRACE_S", 0.5)
+    script(tests={"1.1": {"failure": "stubborn"}})
+    result = run("1.1", request={"timeout": 2})
+    assert statuses(result) == {"1.1": "timeout"}
+    assert result.tests[0].error is not None
+    worker, child = map(int, result.tests[0].error.log[-1].split())
+    assert ends(worker)
+    assert ends(child)
+
+
+def test_a_test_has_far_more_time_than_it_needs_unless_told_otherwise():
+    assert Request().timeout_s() == 3700
+    assert Request(max_seconds_per_test=86_400).timeout_s() == 90_000
+    assert Request(timeout=5).timeout_s() == 5
 
 
 def test_passes_before_a_failure_are_kept(script):
@@ -369,6 +423,8 @@ def test_the_default_place_names_time_and_device(script):
         {"passes": 0},
         {"max_seconds_per_test": -1},
         {"max_seconds_per_test": float("nan")},
+        {"timeout": 0},
+        {"timeout": float("inf")},
         {"memory_fraction": 0},
         {"memory_fraction": 1.01},
         {"seed": -1},

@@ -75,6 +75,7 @@ def test_a_test_that_is_not_ok_is_a_finding(script, failure):
         (["--tests", "1.9"], "no test of this suite fits '1.9'"),
         (["--device", "gpu"], "there is no device 'gpu'; there are: cpu (Fake CPU)"),
         (["--backend", "no-such"], "there is no backend 'no-such'"),
+        (["--timeout", "0"], "0.0 s is not a deadline; give a number of seconds"),
         (["--passes", "0"], "0 passes measure nothing"),
         (["--passes", "many"], "'many' is not a valid integer"),
         (["--memory-fraction", "1.5"], "1.5 is no share of the memory"),
@@ -132,6 +133,17 @@ def test_ctrl_c_keeps_the_finished_tests_in_a_valid_file(hanging_run):
     assert not any(process.is_running() for process in worker)
 
 
+def test_sigterm_keeps_them_as_ctrl_c_does(hanging_run):
+    hanging_run.send_signal(signal.SIGTERM)
+    assert hanging_run.wait() == 130
+    result = load(OUTPUT)
+    assert result.run.interrupted
+    assert [test.status.value for test in result.tests] == ["ok", *3 * ["interrupted"]]
+    assert result.tests[1].error is not None
+    assert result.tests[1].error.message == "SIGTERM (phase: passes)"
+    assert os.listdir() == [OUTPUT.name]
+
+
 def test_impatient_ctrl_c_loses_nothing(hanging_run):
     for _ in range(5):
         hanging_run.send_signal(signal.SIGINT)
@@ -148,3 +160,43 @@ def test_when_aiscore_is_killed_its_worker_ends_and_the_journal_stays(hanging_ru
     header, finished = Path("result.json.journal").read_text().splitlines()
     assert json.loads(header)["run"]["requested"] == ["1.1", "1.2", "2.1", "2.2"]
     assert json.loads(finished)["id"] == "1.1"
+
+
+def test_a_run_that_was_killed_is_resumed_to_a_complete_result(hanging_run, script):
+    hanging_run.kill()
+    hanging_run.wait()
+    script(tests={"1.1": {"passes_ms": [99]}})  # it must not run again
+    done = subprocess.run(
+        [*RUN, "--resume", str(OUTPUT)], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[1:] == [
+        "aiscore: 1 of 4 tests are done already",
+        "[1/3] 1.2 MobileNet-V2 training: 9.02 ms, 22 passes",
+        "[2/3] 2.1 Inception-V3 inference: 29.3 ms, 22 passes",
+        "[3/3] 2.2 Inception-V3 training: 87.9 ms, 22 passes",
+        "aiscore: result file: result.json",
+    ]
+    result = load(OUTPUT)
+    assert [(test.id, test.status.value) for test in result.tests] == [
+        (id, "ok") for id in ("1.1", "1.2", "2.1", "2.2")
+    ]
+    assert result.tests[0].rounds[0].passes_s[0] != 0.099
+    assert len(result.run.resumed_at) == 1
+    assert os.listdir() == [OUTPUT.name]
+
+
+def test_an_option_that_changes_the_set_up_of_a_resumed_run_is_refused(script):
+    assert aiscore_run("--tests", "1").returncode == 0
+    before = OUTPUT.read_text()
+    script(software={"fake": "2"}, tests={"1.2": {"failure": "oom"}})
+    for options, problem in (
+        (["--seed", "7"], "nothing is missing"),
+        (["--tests", "1.1"], "begun with another set-up: tests was 1.1, 1.2, is 1.1;"),
+        (["-o", "other.json"], "--resume writes the file that it resumes; leave out -o"),
+    ):
+        done = subprocess.run(
+            [*RUN, "--resume", str(OUTPUT), *options], capture_output=True, text=True
+        )
+        assert problem in done.stderr
+    assert OUTPUT.read_text() == before

@@ -71,19 +71,19 @@ def test_every_pass_gets_a_fresh_copy_of_the_batch():
 
 
 def test_short_passes_are_reported_together():
-    bench = Bench(0.1)
+    bench = Bench(0.04)
     bench.sample()
-    assert [len(report) for report in bench.reports] == [5, 5, 5, 5, 2]
+    assert [len(report) for report in bench.reports] == [13, 9], "every half second"
 
 
 def test_long_passes_are_reported_at_once():
-    bench = Bench(0.6)
-    bench.sample(Policy(passes=3))
-    assert bench.reports == [(0.6,), (0.6,), (0.6,)]
+    bench = Bench(0.05, 0.01, 0.06)
+    bench.sample(Policy(passes=4))
+    assert bench.reports == [(0.05,), (0.01, 0.06), (0.05,)]
 
 
 def test_an_error_loses_no_pass_before_it():
-    bench = Bench(0.1, 0.1, 0.1)
+    bench = Bench(0.01, 0.01, 0.01)
 
     def run_pass(batch: Batch) -> None:
         if len(bench.batches) == 2:
@@ -92,7 +92,29 @@ def test_an_error_loses_no_pass_before_it():
 
     with pytest.raises(RuntimeError, match="third"):
         sample(run_pass, BATCH, Policy(), bench.reports.append, lambda: bench.now_ns)
-    assert bench.reports == [(0.1, 0.1)]
+    assert bench.reports == [(0.01, 0.01)]
+
+
+EARLY = Policy(early_stop=True)
+
+
+def test_without_early_stop_a_steady_test_has_all_of_its_passes():
+    assert len(Bench(0.1, 0.1).sample()) == 22
+
+
+def test_with_early_stop_a_steady_test_ends_after_11_passes_and_not_before():
+    assert len(Bench(0.1).sample(EARLY)) == 11
+    assert len(Bench(0.1).sample(Policy(early_stop=True, passes=7))) == 7
+
+
+def test_with_early_stop_a_noisy_test_goes_on():
+    assert len(Bench(0.1, 0.11).sample(EARLY)) == 22
+
+
+def test_early_stop_waits_until_the_mean_is_known_to_half_a_percent():
+    spread = 0.019  # standard error: 1.9 % / sqrt(passes - 1)
+    passes = Bench(0.1 * (1 - spread), 0.1 * (1 + spread)).sample(EARLY)
+    assert 11 < len(passes) < 22
 
 
 @given(index=st.integers(0, 30), elapsed_s=st.floats(0, 200))

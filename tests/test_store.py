@@ -170,6 +170,9 @@ def change(*keys: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         (change("tests", 0, "rounds", 0, "passes_s", 3, to=0), "a pass that took no time"),
         (change("tests", 0, "rounds", 0, "passes_s", 3, to=-1.5), "a pass that took no time"),
         (change("tests", 0, "rounds", 0, "passes_s", 3, to="1.5"), "tests.0.rounds.0.passes_s.3: "),
+        (change("tests", 0, "rounds", 0, "round", to=2), "rounds that are not numbered from 1"),
+        (change("tests", 0, "rounds", 0, "passes_s", to=[]), "test 1.1 is ok, but has no pass"),
+        (change("tests", 0, "rounds", 0, "status", to="oom"), "test 1.1 is ok, but has no pass"),
         (change("tests", 0, "batch", to=0), "tests.0.batch: "),
         (change("tests", 0, "batch", to=1.5), "tests.0.batch: "),
         (change("policy", "passes", to=0), "policy.passes: "),
@@ -224,6 +227,19 @@ def test_what_another_release_judges_otherwise_is_no_mismatch(tmp_path: Path):
     made["summary"]["scores"]["ai"]["estimate"] = 5
     made["summary"]["not_comparable_because"] = ["other words", "and more"]
     assert load_checked(written(tmp_path, made))[1] == []
+
+
+def test_a_file_of_before_a_derived_figure_was_added_still_holds(tmp_path: Path):
+    made = document()
+    for test in made["summary"]["tests"]:
+        del test["steady"]
+    assert load_checked(written(tmp_path, made))[1] == []
+
+
+def test_a_score_that_is_missing_is_a_mismatch(tmp_path: Path):
+    made = document()
+    del made["summary"]["scores"]["ai"]
+    assert any("scores.ai" in line for line in load_checked(written(tmp_path, made))[1])
 
 
 def test_a_file_without_a_summary_gets_one(tmp_path: Path):

@@ -156,6 +156,17 @@ def test_another_way_of_running_keeps_the_value_but_is_not_comparable(
     assert not summary.comparable_with_leaderboard
 
 
+def test_early_stop_is_comparable_only_where_it_stopped_nothing():
+    early = {"early_stop": True}
+    assert derive(result(policy=early)).comparable_with_leaderboard
+    ended = [record(FULL[0], passes_s(75, n=11)), *at_speed(only=[t.id for t in FULL[1:]])]
+    assert derive(result(ended, policy=early)).not_comparable_because == [
+        "tests were ended early (--early-stop): 1.1"
+    ]
+    slow = [record(FULL[0], passes_s(6000, n=6)), *at_speed(only=[t.id for t in FULL[1:]])]
+    assert derive(result(slow, policy=early)).comparable_with_leaderboard, "by its time limit"
+
+
 def test_more_passes_than_the_protocol_are_comparable():
     assert derive(result(policy={"passes": 220})).comparable_with_leaderboard
 

@@ -45,7 +45,8 @@ def test_without_a_network_it_only_describes(listen):
     assert (ready.devices, ready.software, status) == ((CPU,), {"fake": "1"}, 0)
 
 
-def test_a_network_is_told_phase_by_phase(listen):
+def test_a_network_is_told_phase_by_phase(listen, script):
+    script(tests={"*": {"passes_ms": [1]}})  # so short that they are told together
     messages, status, _ = listen(JOB)
     assert isinstance(messages[0], Ready)
     expected = [

@@ -19,6 +19,7 @@ optional::
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -48,6 +49,12 @@ def _error() -> NoReturn:
     raise RuntimeError("the script says that this pass fails")
 
 
+def _babble() -> NoReturn:
+    for _ in range(1 << 16):
+        print("the script says that this pass has much to say, and then fails")
+    _error()
+
+
 def _signal(number: signal.Signals) -> Callable[[], None]:
     return lambda: os.kill(os.getpid(), number)
 
@@ -55,6 +62,18 @@ def _signal(number: signal.Signals) -> Callable[[], None]:
 def _hang() -> NoReturn:
     while True:
         time.sleep(3600)
+
+
+def _stubborn() -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = subprocess.Popen(["sleep", "3600"])  # noqa: S607  it inherits what is ignored
+    print(os.getpid(), child.pid, flush=True)
+    _hang()
+
+
+def _flood() -> NoReturn:
+    while True:
+        os.write(int(sys.argv[1]), b"x" * (1 << 16))  # an answer without an end
 
 
 def _garbage() -> None:
@@ -68,7 +87,11 @@ IN_A_PASS: dict[str, Callable[[], None]] = {
     "segfault": _signal(signal.SIGSEGV),
     "kill": _signal(signal.SIGKILL),
     "hang": _hang,
+    "stubborn": _stubborn,
+    "babble": _babble,
     "garbage": _garbage,
+    "flood": _flood,
+    "abort": os.abort,
 }
 FAILURES = (*IN_A_PASS, "not_finite", "wrong_shape", "unsupported")
 

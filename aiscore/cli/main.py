@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
+from typing import TextIO
 
 import click
 
@@ -103,7 +104,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line and returns its exit code: 0, 1 a finding, 2 an error, 130 Ctrl-C."""
+    """Runs a command line; its exit code: 0, 1 a finding, 2 an error, 130 interrupted."""
     state = State()
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo("aiscore: interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        _discard_output()  # the reader has read enough
+        discard(sys.stdout)  # the reader has read enough
         return 0
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
@@ -143,6 +144,6 @@ def _report(state: State, problem: str, advice: str, exit_code: int = 2) -> int:
     return exit_code
 
 
-def _discard_output() -> None:
-    """Keeps Python's last flush from failing on the closed pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def discard(stream: TextIO) -> None:
+    """From here on to nowhere: Python's last flush would fail on the closed pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aiscore.cli.main import discard
 from aiscore.execution.plan import Plan
 from aiscore.execution.runner import Observer
 from aiscore.report import escape
@@ -42,8 +43,8 @@ class PlainProgress(Observer):
         self._print(f"aiscore: {escape.terminal(text)}")
 
     def begin(self, plan: Plan) -> None:
-        """Learns how many tests there are."""
-        self._total = len(plan.tests)
+        """Learns how many tests there are in this round."""
+        self._total, self._ended = len(plan.tests), 0
 
     def ended(self, record: TestRecord) -> None:
         """What became of the test."""
@@ -53,7 +54,10 @@ class PlainProgress(Observer):
         self._print(f"[{self._ended}/{self._total}] {describe(record)}")
 
     def _print(self, line: str) -> None:
-        click.echo(line, err=True)
+        try:
+            click.echo(line, err=True)
+        except OSError:
+            discard(sys.stderr)  # nobody reads it any more: no reason to end a measurement
 
 
 class LiveProgress(PlainProgress):

@@ -3,15 +3,19 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from aiscore.cli.files import can_ask
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
 from aiscore.execution.output import DIRECTORY
-from aiscore.execution.run import Request, execute
+from aiscore.execution.run import Request, execute, request_to_resume
 from aiscore.report import escape, rows, text
+from aiscore.sampling import EARLY_STOP_ERROR, EARLY_STOP_PASSES
+from aiscore.scoring.stats import FEWEST_TO_STOP, PRECISION
 from aiscore.spec import Mode, Policy, Status, Suite
 
 NOT_OK = 1
@@ -40,13 +44,34 @@ STANDARD = Policy()
     show_default=True,
     help="Part of a name or UUID is enough if it fits one device.",
 )
+@click.option(
+    "--rounds",
+    type=int,
+    metavar="N",
+    default=1,
+    show_default=True,
+    help=f"Repeat in fresh processes, at most N times: after {FEWEST_TO_STOP} rounds or more "
+    f"it ends when the scores are known to {PRECISION:.0%}.",
+)
 @click.option("--passes", type=int, metavar="N", help=f"At most N a test; else {STANDARD.passes}.")
+@click.option(
+    "--early-stop",
+    is_flag=True,
+    help=f"End a test after {EARLY_STOP_PASSES} passes or more, once its mean is known to "
+    f"{EARLY_STOP_ERROR:.1%}: not comparable with the leaderboard.",
+)
 @click.option(
     "--max-seconds-per-test",
     type=float,
     metavar="S",
     help=f"No pass starts later, the first {STANDARD.min_passes} aside; "
     f"else {STANDARD.max_seconds:g}.",
+)
+@click.option(
+    "--timeout",
+    type=float,
+    metavar="S",
+    help="End a test that takes longer altogether; else an hour more than its time limit.",
 )
 @click.option(
     "--memory-fraction",
@@ -65,6 +90,12 @@ STANDARD = Policy()
     metavar="PATH",
     help=f"The result file; else {DIRECTORY}/<UTC time>-<device>.json.",
 )
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Finish the result of that path: what is missing, under the same set-up.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 @click.option("--yes", is_flag=True, help="Overwrite without asking.")
 @click.pass_context
@@ -76,40 +107,51 @@ def command(
     tests: str | None,
     backend: str,
     device: str,
+    rounds: int,
     passes: int | None,
+    early_stop: bool,
     max_seconds_per_test: float | None,
+    timeout: float | None,
     memory_fraction: float | None,
     seed: int,
     label: str | None,
     price: float | None,
     currency: str | None,
     output: Path | None,
+    resume: Path | None,
     as_json: bool,
     yes: bool,
 ) -> None:
     """Measure this machine and write a result file.
 
     Progress goes to stderr, the table and the scores to stdout. Exit code 1
-    says that a test that was asked for is not ok, 130 that Ctrl-C ended the run:
-    the tests that were finished by then are in the result file.
+    says that a test that was asked for is not ok, 130 that Ctrl-C or SIGTERM
+    ended the run: the tests that were finished by then are in the result file.
     """
-    request = Request(
-        suite=Suite(suite),
-        quick=quick,
-        only=Mode(only) if only else None,
-        tests=tests,
-        backend=backend,
-        device=device,
-        passes=passes,
-        max_seconds_per_test=max_seconds_per_test,
-        memory_fraction=memory_fraction,
-        seed=seed,
-        label=label,
-        price=price,
-        currency=currency,
-        output=output,
-        arguments=tuple(sys.argv[1:]),
-    )
+    options: dict[str, Any] = {
+        "suite": Suite(suite),
+        "quick": quick,
+        "only": Mode(only) if only else None,
+        "tests": tests,
+        "backend": backend,
+        "device": device,
+        "rounds": rounds,
+        "passes": passes,
+        "early_stop": early_stop,
+        "max_seconds_per_test": max_seconds_per_test,
+        "timeout": timeout,
+        "memory_fraction": memory_fraction,
+        "seed": seed,
+        "label": label,
+        "price": price,
+        "currency": currency,
+        "output": output,
+    }
+    if resume is None:
+        request = Request(**options, arguments=tuple(sys.argv[1:]))
+    else:
+        given = {name: value for name, value in options.items() if _is_given(context, name)}
+        request = request_to_resume(resume, given)
     progress = observer()
     outcome = execute(request, progress, lambda question: yes or _ask(question))
     result = outcome.result
@@ -117,11 +159,17 @@ def command(
         click.echo(json.dumps(rows.show_document(result), indent=2))
     else:
         click.echo(text.render_result(result), nl=False)
+    if outcome.unsaved is not None:
+        raise outcome.unsaved
     progress.note(f"result file: {outcome.path}")
     if result.run.interrupted:
         context.exit(INTERRUPTED)
     if any(test.status is not Status.OK for test in result.tests):
         context.exit(NOT_OK)
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _ask(question: str) -> bool:

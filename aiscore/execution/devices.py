@@ -2,20 +2,23 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from aiscore.backends import base
 from aiscore.errors import UserError
-from aiscore.execution.process import Silence, Worker, worker_environment
+from aiscore.execution.process import (
+    START_LIMIT_S,
+    Silence,
+    Worker,
+    log_directory,
+    worker_environment,
+)
 from aiscore.messages import Job, Ready, Unavailable
 from aiscore.spec import Device, DeviceKind, Options
 from aiscore.system import gpu, host
 
 TEST_DOUBLE = "fake"
-START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes minutes
 GPU_INDEX = re.compile(r"gpu:(\d+)")
 
 
@@ -32,21 +35,22 @@ def describe_backend(name: str) -> Ready | Unavailable:
     if name not in base.names():
         raise UserError(f"there is no backend {name!r}", f"there are: {_list(offered_backends())}")
     environment = worker_environment(os.environ, None, Options())
-    with tempfile.TemporaryDirectory(prefix="aiscore-") as directory:
-        log = Path(directory) / "describe.log"
-        with Worker(Job(backend=name), environment, log) as worker:
-            try:
-                answer = worker.receive(START_LIMIT_S)
-                if isinstance(answer, Unavailable):
-                    return answer
-                if isinstance(answer, Ready):
-                    return replace(answer, devices=_identify(answer.devices, environment))
-                problem = f"exit status {worker.wait()}" if answer is None else str(answer)
-            except Silence:
-                problem = f"nothing came for {START_LIMIT_S:g} s"
-            except ValueError as error:
-                problem = str(error)
-            last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
+    with (
+        log_directory() as logs,
+        Worker(Job(backend=name), environment, logs / "describe.log") as worker,
+    ):
+        try:
+            answer = worker.receive(START_LIMIT_S)
+            if isinstance(answer, Unavailable):
+                return answer
+            if isinstance(answer, Ready):
+                return replace(answer, devices=_identify(answer.devices, environment))
+            problem = f"exit status {worker.wait()}" if answer is None else str(answer)
+        except Silence:
+            problem = f"nothing came for {START_LIMIT_S:g} s"
+        except ValueError as error:
+            problem = str(error)
+        last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
     raise UserError(f"the {name} backend does not start ({problem})", f"its last line: {last}")
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, so that it ends a run and loses nothing that was measured."""
+"""Ctrl-C and SIGTERM, so that they end a run and lose nothing that was measured."""
 
 import signal
 import threading
@@ -6,33 +6,65 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+
+
+class _State:
+    """What the handler and the blocks below tell each other; the main thread's alone."""
+
+    blocks = 0  # that put an interrupt off, one within the other
+    waiting: str | None = None
+
 
 @contextmanager
 def one_interrupt() -> Iterator[None]:
-    """The first Ctrl-C raises KeyboardInterrupt; the impatient ones after it are ignored.
+    """The first Ctrl-C or SIGTERM raises KeyboardInterrupt, which names it; others are ignored.
 
-    Outside the main thread, which alone receives Ctrl-C, it changes nothing.
+    Outside the main thread, which alone receives them, it changes nothing.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not _is_main_thread():
         yield
         return
 
     def raise_once(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise KeyboardInterrupt
+        for other in NAMES:
+            signal.signal(other, signal.SIG_IGN)
+        _State.waiting = NAMES[signal.Signals(number)]
+        if not _State.blocks:
+            _raise_waiting()
 
-    before = signal.signal(signal.SIGINT, raise_once)
+    before = {number: signal.signal(number, raise_once) for number in NAMES}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _State.waiting = None
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Puts Ctrl-C off until the end of the block, which is short."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Puts an interrupt off until the end of the block, which is short.
+
+    A signal mask would not do: another thread may be given the signal, and
+    Python handles it in the main thread all the same.
+    """
+    if not _is_main_thread():
+        yield
+        return
+    _State.blocks += 1
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        _State.blocks -= 1
+        if _State.waiting and not _State.blocks:
+            _raise_waiting()
+
+
+def _raise_waiting() -> None:
+    name, _State.waiting = _State.waiting, None
+    raise KeyboardInterrupt(name)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

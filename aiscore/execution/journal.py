@@ -5,9 +5,18 @@ test record a line. It is removed once the result file is safely written, and
 left behind where a run was cut off.
 """
 
+import fcntl
+import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
+from pydantic import ValidationError
+
+from aiscore.errors import UserError
+from aiscore.execution.rounds import join
+from aiscore.results import store
 from aiscore.results.model import Result, TestRecord
 
 
@@ -17,16 +26,40 @@ def journal_path(result_path: Path) -> Path:
 
 
 class Journal:
-    """An open journal. Every line is on disk when its call returns."""
+    """An open journal, locked. Every line is on disk when its call returns.
 
-    def __init__(self, path: Path, header: Result) -> None:
+    It takes the place of an older one only when its first lines, the header and
+    the tests that are done, are on disk; raises OSError if that fails.
+    """
+
+    def __init__(self, path: Path, header: Result, records: Iterable[TestRecord] = ()) -> None:
         self.path = path
-        self._file = path.open("w", encoding="utf-8")
-        self._append(header.model_dump_json())
+        self._size = 0  # of the whole lines
+        self._unwritten = [_line(header), *map(_line, records)]
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        self._file = part.open("xb", buffering=0)
+        try:
+            _lock(self._file)
+            self._write()
+            os.replace(part, path)
+        except BaseException:
+            self._file.close()
+            part.unlink(missing_ok=True)
+            raise
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that was added is on disk."""
+        return not self._unwritten
 
     def append(self, record: TestRecord) -> None:
-        """Adds a finished test."""
-        self._append(record.model_dump_json())
+        """Adds a finished test.
+
+        Raises OSError when the disk takes no more; the test is then tried again
+        with the next one.
+        """
+        self._unwritten.append(_line(record))
+        self._write()
 
     def close(self) -> None:
         """Leaves the file where it is."""
@@ -35,9 +68,70 @@ class Journal:
     def remove(self) -> None:
         """The result file holds it all now."""
         self.close()
-        self.path.unlink()
+        self.path.unlink(missing_ok=True)
 
-    def _append(self, line: str) -> None:
-        self._file.write(f"{line}\n")
-        self._file.flush()
+    def _write(self) -> None:
+        self._file.seek(self._size)
+        self._file.truncate()  # what was written of a line before the disk was full
+        data = b"".join(self._unwritten)
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]
         os.fsync(self._file.fileno())
+        self._size += len(data)
+        self._unwritten.clear()
+
+
+def read(path: Path) -> Result:
+    """The result as far as the journal goes. A last line that was cut off is left out.
+
+    Raises UserError for a file that is no journal, and while a run still writes it.
+    """
+    header, *lines = _whole_lines(path)
+    result = store.parse(path, header)
+    records: dict[str, TestRecord] = {}
+    for number, line in enumerate(lines, start=2):
+        try:
+            record = TestRecord.model_validate_json(line, strict=True)
+        except ValidationError as error:
+            if number == len(lines) + 1:
+                break  # the machine went down while it was written
+            raise UserError(
+                f"{path} is not a journal: line {number} is no test", "run it again"
+            ) from error
+        records[record.id] = join(records.get(record.id), record)
+    found = result.model_copy(update={"tests": list(records.values())})
+    store.require_consistent(path, found)
+    return found
+
+
+def _whole_lines(path: Path) -> list[str]:
+    """The lines that have an end; at least one."""
+    try:
+        with path.open("rb") as file:
+            _lock(file)
+            data = file.read()
+    except BlockingIOError as error:
+        raise UserError(f"a run is still writing {path}", "wait for its end") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot read {path}: {reason}", "run it again") from error
+    *lines, _ = data.decode(errors="replace").split("\n")
+    if not lines:
+        raise UserError(f"{path} was cut off before its first test", "run it again")
+    return lines
+
+
+def _lock(file: BinaryIO) -> None:
+    """Until it is closed; raises BlockingIOError if another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return  # this file system knows no locks
+
+
+def _line(item: Result | TestRecord) -> bytes:
+    text = json.dumps(item.model_dump(mode="json"), allow_nan=False, ensure_ascii=False)
+    return f"{text}\n".encode(errors="replace")

@@ -2,8 +2,9 @@
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from aiscore.errors import UserError
@@ -16,9 +17,19 @@ Confirm = Callable[[str], bool]
 
 
 def default_path(started: datetime, device_name: str) -> Path:
-    """``aiscore-results/<UTC time>-<device>.json`` in the current directory."""
+    """``aiscore-results/<UTC time>-<device>.json`` in the current directory.
+
+    Numbered where there is one of that name: clocks are set back.
+    """
     slug = re.sub(r"[^a-z0-9]+", "-", device_name.lower()).strip("-") or "device"
-    return DIRECTORY / f"{started:%Y%m%dT%H%M%SZ}-{slug}.json"
+    name = f"{started:%Y%m%dT%H%M%SZ}-{slug}"
+    paths = (DIRECTORY / f"{name}{suffix}.json" for suffix in _suffixes())
+    return next(path for path in paths if not (path.exists() or journal_path(path).exists()))
+
+
+def _suffixes() -> Iterator[str]:
+    yield ""
+    yield from (f"-{number}" for number in count(2))
 
 
 def check_file(path: Path, confirm: Confirm) -> None:
@@ -34,18 +45,18 @@ def check_file(path: Path, confirm: Confirm) -> None:
             raise UserError(f"{existing} exists already", "name another file, or pass --yes")
     if not path.parent.is_dir():
         raise UserError(f"there is no directory {path.parent}", "make it, or choose another place")
-    _try(path.parent)
+    check_writable(path.parent)
 
 
 def check_directory(path: Path) -> None:
     """Raises UserError if no file can be made in ``path``, or it cannot be made itself."""
     if path.exists() and not path.is_dir():
         raise UserError(f"{path} is not a directory", "name the result file with -o")
-    _try(path if path.exists() else path.parent)
+    check_writable(path if path.exists() else path.parent)
 
 
-def _try(directory: Path) -> None:
-    """Makes a nameless file there."""
+def check_writable(directory: Path) -> None:
+    """Makes a nameless file there; raises UserError if that fails."""
     try:
         with tempfile.TemporaryFile(dir=directory):
             return

@@ -5,20 +5,27 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from aiscore.errors import UserError
 from aiscore.execution.interrupts import uninterrupted
 from aiscore.messages import Job, Message, decode
 from aiscore.spec import Device, DeviceKind, Options
 
+START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes minutes
 SILENCE_LIMIT_S = 1800.0  # one pass of the largest test on a slow CPU takes minutes
 GRACE_S = 10.0
+LOOK_EVERY_S = 0.02  # whether a worker that was told to end has done so
 LOG_LINES = 50
 LOG_TAIL_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 16
+LONGEST_MESSAGE_BYTES = 1 << 22
 
 
 class Silence(Exception):
@@ -74,11 +81,14 @@ class Worker:
         Sleeps on the pipe. Raises ``Silence`` after ``limit_s``, and ValueError
         for a line that is not a message.
         """
+        deadline = time.monotonic() + limit_s
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         while b"\n" not in self._buffer:
-            if not poll.poll(limit_s * 1000):
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 raise Silence
+            if len(self._buffer) > LONGEST_MESSAGE_BYTES:
+                raise ValueError("the worker's message has no end")
             chunk = os.read(self._answers, CHUNK_BYTES)
             if not chunk:
                 return None
@@ -88,18 +98,19 @@ class Worker:
 
     def wait(self) -> int:
         """How it ended: the exit status, or minus the signal's number. Ends it if need be."""
-        try:
-            return self._process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
+        if self._process.returncode is None and not self._exits_within(GRACE_S):
             self._terminate()
-            return self._process.wait()
+        return self._reap()
 
     def log_tail(self) -> list[str]:
         """The last lines that it printed."""
-        with self._log.open("rb") as log:
-            size = log.seek(0, os.SEEK_END)
-            log.seek(max(0, size - LOG_TAIL_BYTES))
-            return log.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+        try:
+            with self._log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(0, size - LOG_TAIL_BYTES))
+                return log.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+        except OSError as error:  # somebody has tidied up
+            return [f"unknown: {error.strerror}"]
 
     def __enter__(self) -> Self:
         return self
@@ -112,24 +123,52 @@ class Worker:
     ) -> None:
         with uninterrupted():
             self._terminate()
+            self._reap()
             if self._process.stdin is not None:
                 self._process.stdin.close()
             os.close(self._answers)
 
     def _terminate(self) -> None:
-        """Ends the whole group, gently first."""
-        self._signal(signal.SIGTERM)
-        try:
-            self._process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
+        """Asks the whole group to end, and gives its leader time to do so."""
+        if self._process.returncode is None:
+            self._signal(signal.SIGTERM)
+            self._exits_within(GRACE_S)
+
+    def _exits_within(self, limit_s: float) -> bool:
+        """Whether it ends by itself. It is not reaped: its group's number stays its own."""
+        deadline = time.monotonic() + limit_s
+        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while os.waitid(os.P_PID, self._process.pid, look) is None:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(LOOK_EVERY_S)
+        return True
+
+    def _reap(self) -> int:
+        """Kills whatever is left of the group; how its leader ended."""
+        if self._process.returncode is None:
             self._signal(signal.SIGKILL)
-            self._process.wait()
+        return self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         try:
             os.killpg(self._process.pid, number)  # it leads its session, and so its group
         except ProcessLookupError:
             return  # the group is gone, which is the aim
+
+
+@contextmanager
+def log_directory() -> Iterator[Path]:
+    """A directory for the logs of workers, which goes with its end."""
+    try:
+        directory = tempfile.TemporaryDirectory(prefix="aiscore-", ignore_cleanup_errors=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            f"there is no place for the workers' logs: {reason}", "set TMPDIR to a directory"
+        ) from error
+    with directory as name:
+        yield Path(name)
 
 
 def worker_environment(

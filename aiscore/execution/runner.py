@@ -5,16 +5,25 @@ tests that are left. Nothing here knows a backend or a network.
 """
 
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
 
+from aiscore.execution.interrupts import uninterrupted
 from aiscore.execution.journal import Journal
 from aiscore.execution.memory import Shortage
 from aiscore.execution.plan import Plan
-from aiscore.execution.process import SILENCE_LIMIT_S, Silence, Worker, worker_environment
+from aiscore.execution.process import (
+    SILENCE_LIMIT_S,
+    START_LIMIT_S,
+    Silence,
+    Worker,
+    worker_environment,
+)
+from aiscore.execution.rounds import join
 from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable
 from aiscore.results.model import ErrorRecord, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.spec import Status, TestSpec
@@ -57,11 +66,12 @@ class _Failed(Exception):
 
 
 class Runner:
-    """One run of a plan; ``records`` holds the tests that have ended, in order.
+    """One round of a plan; ``records`` gets every test that has ended.
 
     ``job`` is what every worker is told, less its network and tests. A worker
-    that says nothing for ``silence_limit_s`` is ended: its test is a timeout.
-    A test that ``lacks`` something is skipped with that reason.
+    that says nothing for ``silence_limit_s`` is ended: its test is a timeout,
+    and so is one that takes longer than ``timeout_s`` altogether. A test that
+    ``lacks`` something is skipped with that reason.
     """
 
     def __init__(
@@ -72,14 +82,18 @@ class Runner:
         logs: Path,
         journal: Journal,
         observer: Observer,
+        records: dict[str, TestRecord],
         lacks: Shortage,
         monitor: Monitor,
         *,
+        round_number: int,
+        timeout_s: float,
         silence_limit_s: float = SILENCE_LIMIT_S,
         count_oom_kills: Callable[[], int | None] = count_oom_kills,
     ) -> None:
-        self.records: list[TestRecord] = []
         self.interrupted = False
+        self._records = records
+        self._round_number = round_number
         self._plan = plan
         self._pending = deque(plan.tests)
         self._job = job
@@ -89,6 +103,7 @@ class Runner:
         self._observer = observer
         self._lacks = lacks
         self._monitor = monitor
+        self._timeout_s = timeout_s
         self._silence_limit_s = silence_limit_s
         self._count_oom_kills = count_oom_kills
         self._phase = START  # of the test at the head of the pending ones, as are its passes
@@ -96,9 +111,9 @@ class Runner:
         self._telemetry: TelemetryRecord | None = None
 
     def run(self) -> None:
-        """Runs every test of the plan. Ctrl-C ends it, with a record of every test all the same."""
-        self._observer.begin(self._plan)
+        """Runs every test of the plan; an interrupt ends it, with a record of every test."""
         try:
+            self._observer.begin(self._plan)
             while self._pending:
                 lack = self._lacks(self._pending[0])
                 if lack is None:
@@ -106,13 +121,14 @@ class Runner:
                 else:
                     error = ErrorRecord(type="Memory", message=lack)
                     self._end_test(Status.SKIPPED, error=error)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             self.interrupted = True
-            message = f"Ctrl-C (phase: {self._phase})"
+            cause = str(interrupt) or "Ctrl-C"
+            message = f"{cause} (phase: {self._phase})"
             while self._pending:
                 error = ErrorRecord(type="Interrupted", message=message)
                 self._end_test(Status.INTERRUPTED, error=error)
-                message = "not started: Ctrl-C ended the run before"
+                message = f"not started: {cause} ended the run before"
         finally:
             self._observer.end()
 
@@ -127,7 +143,14 @@ class Runner:
         job = replace(self._job, network=network, tests=tuple(test.id for test in tests))
         oom_kills = self._count_oom_kills()
         self._observer.started(tests[0])
-        with Worker(job, self._environment, self._logs / f"{network}.log") as worker:
+        try:
+            started = Worker(job, self._environment, self._logs / f"{network}.log")
+        except OSError as problem:  # no memory for a process, no room for its log
+            for _ in tests:
+                reason = ErrorRecord(type="WorkerStart", message=problem.strerror or str(problem))
+                self._end_test(Status.CRASH, error=reason)
+            return
+        with started as worker:
             charged = len(tests)  # a worker that does not start fails all of its tests
             try:
                 self._await_ready(worker, oom_kills)
@@ -145,7 +168,7 @@ class Runner:
                     self._end_test(failure.status, error=error)
 
     def _await_ready(self, worker: Worker, oom_kills: int | None) -> None:
-        match self._receive(worker, oom_kills):
+        match self._receive(worker, oom_kills, START_LIMIT_S, time.monotonic()):
             case Ready():
                 return
             case Unavailable(reason=reason, advice=advice):
@@ -155,8 +178,9 @@ class Runner:
 
     def _follow(self, worker: Worker, test: TestSpec, oom_kills: int | None) -> None:
         """Listens to one test until it ends."""
+        begin = time.monotonic()
         while True:
-            message = self._receive(worker, oom_kills)
+            message = self._receive(worker, oom_kills, self._timeout_s, begin)
             if isinstance(message, Ready | Unavailable) or message.test != test.id:
                 raise _out_of_turn(message)
             match message:
@@ -165,6 +189,8 @@ class Runner:
                     self._watch(worker)
                 case Passes(passes_s=passes_s):
                     self._passes_s.extend(passes_s)
+                case Finished(status=Status.OK) if not self._passes_s:
+                    raise _out_of_turn(message)
                 case Finished():
                     self._end_test(message.status, message, _error(message, worker))
                     return
@@ -181,12 +207,20 @@ class Runner:
         if telemetry is not None:
             self._telemetry = TelemetryRecord(**asdict(telemetry))
 
-    def _receive(self, worker: Worker, oom_kills: int | None) -> Message:
-        """The next message, or the failure that there is none."""
+    def _receive(
+        self, worker: Worker, oom_kills: int | None, limit_s: float, begin: float
+    ) -> Message:
+        """The next message, or the failure that there is none ``limit_s`` after ``begin``."""
+        left_s = max(0.0, begin + limit_s - time.monotonic())
         try:
-            message = worker.receive(self._silence_limit_s)
+            if not left_s:
+                raise Silence  # though it speaks
+            message = worker.receive(min(self._silence_limit_s, left_s))
         except Silence:
-            text = f"no sign of life for {self._silence_limit_s:g} s (phase: {self._phase})"
+            late = f"not done after {limit_s:g} s"
+            mute = f"no sign of life for {self._silence_limit_s:g} s"
+            reason = late if left_s <= self._silence_limit_s else mute
+            text = f"{reason} (phase: {self._phase})"
             raise _Failed(Status.TIMEOUT, "Timeout", text) from None
         except ValueError as error:
             raise _Failed(Status.CRASH, "ProtocolError", str(error)) from error
@@ -214,13 +248,31 @@ class Runner:
         error: ErrorRecord | None = None,
     ) -> None:
         """Moves the test at the head of the pending ones to the records."""
-        self._end_watch()
-        record = _record(self._pending[0], status, self._passes_s, self._telemetry, finished, error)
-        self.records.append(record)
-        self._pending.popleft()
-        self._phase, self._passes_s, self._telemetry = START, [], None
-        self._journal.append(record)
+        with uninterrupted():
+            self._end_watch()
+            test = self._pending[0]
+            record = _record(
+                test,
+                self._round_number,
+                status,
+                self._passes_s,
+                self._telemetry,
+                finished,
+                error,
+            )
+            self._records[test.id] = join(self._records.get(test.id), record)
+            self._pending.popleft()
+            self._phase, self._passes_s, self._telemetry = START, [], None
+            self._keep(record)
         self._observer.ended(record)
+
+    def _keep(self, record: TestRecord) -> None:
+        """In the journal; without room there, in memory until the next test ends."""
+        try:
+            self._journal.append(record)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._observer.note(f"cannot write {self._journal.path}: {reason}; the run goes on")
 
 
 def _out_of_turn(message: Message) -> _Failed:
@@ -240,6 +292,7 @@ def _error(finished: Finished, worker: Worker) -> ErrorRecord | None:
 
 def _record(
     test: TestSpec,
+    round_number: int,
     status: Status,
     passes_s: list[float],
     telemetry: TelemetryRecord | None,
@@ -248,7 +301,8 @@ def _record(
 ) -> TestRecord:
     started = bool(passes_s) or (finished is not None and status is not Status.UNSUPPORTED)
     round_ = RoundRecord(
-        round=1,
+        round=round_number,
+        status=status,
         passes_s=passes_s,
         prepare_s=finished.prepare_s if finished else None,
         peak_rss_bytes=finished.peak_rss_bytes if finished else None,

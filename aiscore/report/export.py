@@ -36,7 +36,7 @@ def _time(test: TestSummary | None) -> str:
     if test.mean_ms is None:
         return test.status.value
     mean, std = rows.milliseconds(test.mean_ms, test.std_ms)
-    return f"{mean} ± {std}"
+    return f"{mean} ± {std}{' (not steady)' if test.steady is False else ''}"
 
 
 def to_csv(results: Sequence[Result]) -> str:

@@ -1,6 +1,7 @@
 """The rows of every table, and the documents of ``--json``: plain data, no layout."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from typing import Any
 
 from aiscore.results.model import (
@@ -12,12 +13,11 @@ from aiscore.results.model import (
     TestSummary,
 )
 from aiscore.results.reference import peak_memory_bytes, reference_ms
-from aiscore.results.summary import LEADERBOARD_BACKEND, derive
+from aiscore.results.summary import LEADERBOARD_BACKEND, derive, whole_rounds
 from aiscore.results.worth import Worth, score_per, worth
-from aiscore.spec import KNOWN_KINDS, Status, Suite, TestSpec
+from aiscore.scoring.stats import ROUNDS_THAT_TELL
+from aiscore.spec import KNOWN_KINDS, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
-
-ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
 
 Priced = tuple[Mapping[str, int | None], Worth]
 """A side's scores, and what they are set against."""
@@ -80,7 +80,8 @@ def headline(result: Result) -> list[tuple[str, str]]:
         ("Device", f"{device.name} ({device.kind.value} {device.index}{chosen})"),
         ("Suite", f"{result.suite.value}, {result.protocol.value} protocol"),
         ("Backend", ", ".join([result.backend, *_versions(result)])),
-        ("Started", run.started_at),
+        ("Started", ", resumed ".join([run.started_at, *run.resumed_at])),
+        ("Rounds", rounds_text(result)),
         ("Status", status_text(result)),
         ("Checks", checks_text(result)),
     ]
@@ -114,6 +115,8 @@ def status_text(result: Result) -> str:
         return "complete"
     records = {name: record for name, record in summary.scores.items() if record}
     whole = records.get("micro") or records["ai"]
+    if whole.tests_ok == whole.tests_expected:
+        return "complete, interrupted in a later round"
     kind = "partial, interrupted" if summary.status == "interrupted" else "partial"
     quick = ", the quick subset" if result.run.quick else ""
     return f"{kind} ({whole.tests_ok} of {whole.tests_expected}){quick}"
@@ -232,12 +235,20 @@ def _values(result: Result) -> dict[str, int | None]:
 def score_text(record: ScoreRecord) -> str:
     """The score, or what there is instead of one, and never one for the other."""
     if record.value is not None:
-        return str(record.value)
+        return f"{record.value}{_rounds_interval(record)}"
     if record.estimate is not None and record.estimate_error is not None:
         return f"about {record.estimate} (estimate, +-{record.estimate_error:.0%})"
     if record.partial_value is not None:
         return f"none ({record.partial_value} over the tests that ran)"
     return "none"
+
+
+def _rounds_interval(record: ScoreRecord) -> str:
+    """Where the score of the next rounds is to be expected; nothing where that is not known."""
+    if record.interval is None or record.interval_kind != "rounds":
+        return ""
+    low, high = record.interval
+    return f" (95 % over rounds: {floor(low)} to {ceil(high)})"
 
 
 def suite_document(suite: Suite) -> dict[str, Any]:
@@ -298,19 +309,19 @@ def published_facts(results: Sequence[Result]) -> list[list[str]]:
             if any(title in score for score in scores)
         ),
         *value_lines([(_values(result), worth(result)) for result in results]),
-        ["Rounds", *(_rounds(result) for result in results)],
+        ["Rounds", *(rounds_text(result) for result in results)],
         ["On the leaderboard's scale", *comparable],
     ]
 
 
-def _rounds(result: Result) -> str:
+def rounds_text(result: Result) -> str:
     """In how many fresh processes each test ran, and what so few cannot tell."""
     if result.imported:
         return "as a log printed it (how much runs differ was not measured)"
-    ran = [len(test.rounds) for test in result.tests if test.status is Status.OK]
-    fewest = min(ran, default=0)
-    known = "" if fewest >= ROUNDS_THAT_TELL else " (how much runs differ was not measured)"
-    return f"{fewest}{known}"
+    whole, asked = len(whole_rounds(result)), result.run.rounds
+    most = f" of at most {asked}" if whole < asked > 1 else ""
+    known = "" if whole >= ROUNDS_THAT_TELL else " (how much runs differ was not measured)"
+    return f"{whole}{most}{known}"
 
 
 def published_tests(results: Sequence[Result]) -> list[tuple[TestSpec, list[TestSummary | None]]]:

@@ -9,10 +9,15 @@ from aiscore.report import comparisons, rows
 from aiscore.report.boards import BoardRow, Figure, standing
 from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
-from aiscore.results.model import Result
+from aiscore.results.model import Result, TestSummary
+from aiscore.scoring import validity
 from aiscore.spec import Mode, Suite
 
 WIDTH = 80
+NOT_STEADY = (
+    "* not steady: warming up after the first pass added more than "
+    f"{validity.NOT_STEADY.limit:.0%} to the time"
+)
 tabulate.MIN_PADDING = 0  # a header takes no more room than it needs
 
 
@@ -42,13 +47,20 @@ def _tests(result: Result) -> str:
             test.network,
             test.mode.value,
             "-" if test.passes is None else str(test.passes),
-            *rows.milliseconds(test.mean_ms, test.std_ms, test.median_ms),
+            *_marked(test, rows.milliseconds(test.mean_ms, test.std_ms, test.median_ms)),
             "-" if test.score is None else str(test.score),
         )
         for test in tests
     ]
     header = ("test", "network", "mode", "passes", "mean ms", "std", "median", "score")
-    return _table(header, lines, "lllrrrrr") if lines else ""
+    legend = [NOT_STEADY] if any(test.steady is False for test in tests) else []
+    return "\n".join([_table(header, lines, "lllrrrrr"), *legend]) if lines else ""
+
+
+def _marked(test: TestSummary, times: Sequence[str]) -> list[str]:
+    """The times, the mean with a star if warming up is a part of it."""
+    mean, *others = times
+    return [f"*{mean}" if test.steady is False else mean, *others]
 
 
 def _failures(result: Result) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from aiscore.results.model import CheckRecord, Result, TelemetryRecord, TestRecord
+from aiscore.results.model import CheckRecord, Result, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.scoring import validity
 from aiscore.scoring.score import counted
 from aiscore.scoring.validity import Check
@@ -33,7 +33,7 @@ def make_checks(result: Result) -> list[CheckRecord]:
 
 def _of_passes(result: Result) -> Iterable[Check | None]:
     passes = {
-        test.id: [record.passes_s for record in test.rounds if record.passes_s]
+        test.id: [record.passes_s for record in _judged(test) if record.passes_s]
         for test in result.tests
     }
     timeless = {
@@ -53,6 +53,11 @@ def _of_passes(result: Result) -> Iterable[Check | None]:
         {test: sum(len(times) == 1 for times in found) for test, found in rounds.items()},
     )
     yield validity.judge(validity.CLOCK_TROUBLE, timeless)
+
+
+def _judged(test: TestRecord) -> list[RoundRecord]:
+    """What its figures stand on; of a test that is not ok, all that there is."""
+    return test.ok_rounds if test.status is Status.OK else test.rounds
 
 
 def _worst(

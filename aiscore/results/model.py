@@ -48,6 +48,7 @@ class PolicyRecord(Strict):
     min_passes: PositiveInt
     max_seconds: NonNegativeFloat
     hard_limit_s: NonNegativeFloat
+    early_stop: bool = False
 
 
 class OptionsRecord(Strict):
@@ -98,9 +99,13 @@ class TelemetryRecord(Strict):
 
 
 class RoundRecord(Strict):
-    """One round of one test: every pass in order, the first one included."""
+    """One round of one test: every pass in order, the first one included.
+
+    ``status`` is how this round of it ended; one that is not ok counts for nothing.
+    """
 
     round: PositiveInt
+    status: Status = Status.OK
     passes_s: list[FiniteFloat] = Field(default_factory=list)
     prepare_s: NonNegativeFloat | None = None
     peak_rss_bytes: int | None = None
@@ -135,6 +140,11 @@ class TestRecord(Strict):
     printed: PrintedTime | None = None
     error: ErrorRecord | None = None
 
+    @property
+    def ok_rounds(self) -> list[RoundRecord]:
+        """The rounds that count."""
+        return [record for record in self.rounds if record.status is Status.OK]
+
 
 class PriceRecord(Strict):
     """What a device costs, as its user says."""
@@ -146,7 +156,9 @@ class PriceRecord(Strict):
 class RunRecord(Strict):
     """How the result came about. ``requested`` holds the ids of the tests asked for.
 
-    Duration and seed are None where a log does not say them.
+    There were ``rounds`` at most. A test that took longer than ``timeout_s``
+    altogether was ended. Duration and seed are None where a
+    log does not say them.
     """
 
     id: str
@@ -157,6 +169,9 @@ class RunRecord(Strict):
     quick: bool = False
     label: str | None = None
     seed: int | None
+    rounds: PositiveInt = 1
+    timeout_s: NonNegativeFloat | None = None
+    resumed_at: list[str] = Field(default_factory=list)
     interrupted: bool = False
     price: PriceRecord | None = None
 
@@ -192,7 +207,11 @@ class ScoreRecord(Strict):
 
 
 class TestSummary(Strict):
-    """The derived figures of one test, in milliseconds."""
+    """The derived figures of one test, in milliseconds.
+
+    ``steady``: its passes had settled when they counted (``aiscore.scoring.validity``);
+    None where too few count to tell.
+    """
 
     __test__ = False
 
@@ -206,6 +225,7 @@ class TestSummary(Strict):
     std_ms: float | None
     first_ms: float | None
     energy_per_pass_j: float | None = None
+    steady: bool | None = None
     score: int | None
 
 

@@ -10,13 +10,27 @@ from pydantic import ValidationError
 
 from aiscore import __version__
 from aiscore.errors import UserError
-from aiscore.results.model import SCHEMA_VERSION, Result, TestRecord
+from aiscore.results.model import (
+    SCHEMA_VERSION,
+    Result,
+    ScoreRecord,
+    Summary,
+    TestRecord,
+    TestSummary,
+)
 from aiscore.results.summary import counted_passes_s, derive, summarise
 from aiscore.scoring import score
 from aiscore.spec import Status, TestSpec
 from workloads.suite import TESTS
 
 SAME = 1e-9  # relative; what another machine's arithmetic may differ by
+ADDED_LATER = {
+    name
+    for model in (Summary, ScoreRecord, TestSummary)
+    for name, field in model.model_fields.items()
+    if not field.is_required()
+}
+"""What a file of before may lack."""
 VERSION_BOUND = ("estimate", "interval", "because", "comparable", "checks")
 """What another release may judge anew."""
 
@@ -66,7 +80,7 @@ def check(path: Path) -> list[str]:
     Raises UserError for a file that does not read as a result at all.
     """
     try:
-        stored = Result.model_validate_json(_result_text(path), strict=True)
+        stored = Result.model_validate_json(_result_text(path, _text(path)), strict=True)
     except ValidationError as error:
         return _violations(error)
     return _contradictions(stored) or _mismatches(stored)
@@ -76,9 +90,8 @@ def _mismatches(stored: Result) -> list[str]:
     """Where the summary in the file is not what its samples give."""
     if stored.summary is None:
         return []
-    keys = stored.summary.model_fields_set  # a file of before a key was added lacks it
     found = _differences(
-        "", stored.summary.model_dump(include=keys), derive(stored).model_dump(include=keys)
+        "", stored.summary.model_dump(exclude_unset=True), derive(stored).model_dump()
     )
     if stored.aiscore_version != __version__:
         found = [line for line in found if not any(word in line for word in VERSION_BOUND)]
@@ -87,19 +100,27 @@ def _mismatches(stored: Result) -> list[str]:
 
 def _read(path: Path) -> Result:
     """The result as the file has it."""
-    text = _result_text(path)
+    return parse(path, _text(path))
+
+
+def parse(path: Path, text: str) -> Result:
+    """The result that the text of that file holds; raises UserError if it holds none."""
     try:
-        result = Result.model_validate_json(text, strict=True)
+        result = Result.model_validate_json(_result_text(path, text), strict=True)
     except ValidationError as error:
         raise _broken(path, _violations(error)[0]) from error
-    for problem in _contradictions(result):
-        raise _broken(path, problem)
+    require_consistent(path, result)
     return result
 
 
-def _result_text(path: Path) -> str:
-    """The file's text, which is JSON and calls itself a result that this release can read."""
-    text = _text(path)
+def require_consistent(path: Path, result: Result) -> None:
+    """Raises UserError where the suite or another field does not allow what a field says."""
+    for problem in _contradictions(result):
+        raise _broken(path, problem)
+
+
+def _result_text(path: Path, text: str) -> str:
+    """The file's text, if it is JSON and calls itself a result that this release can read."""
     document = _json(path, text)
     if not isinstance(document, dict) or "schema_version" not in document:
         raise UserError(f"{path} is JSON, but not a result of aiscore", "name a result file")
@@ -184,10 +205,14 @@ def _contradiction(test: TestRecord, spec: TestSpec, imported: bool) -> str | No
         return _printed_contradiction(test)
     if test.printed:
         return f"test {test.id} has a printed time, but the result was not imported"
-    passes = counted_passes_s(test)
-    if test.status is Status.OK and not passes:
+    if test.status is not Status.OK:
+        return None
+    rounds = test.ok_rounds
+    if not rounds or not all(record.passes_s for record in rounds):
         return f"test {test.id} is ok, but has no pass"
-    if test.status is Status.OK and min(passes) <= 0:
+    if [record.round for record in rounds] != list(range(1, len(rounds) + 1)):
+        return f"test {test.id} has rounds that are not numbered from 1"
+    if min(counted_passes_s(test)) <= 0:
         return f"test {test.id} has a pass that took no time"
     return None
 
@@ -210,6 +235,7 @@ def _differences(place: str, stored: Any, made: Any) -> list[str]:
         return [
             line
             for key in [*made, *(key for key in stored if key not in made)]
+            if key in stored or key not in ADDED_LATER
             for line in _differences(f"{place}.{key}", stored.get(key), made.get(key))
         ]
     if isinstance(stored, list | tuple) and isinstance(made, list | tuple):

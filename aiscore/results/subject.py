@@ -133,7 +133,7 @@ def _rounds(result: Result) -> dict[int, dict[str, RoundTime]]:
     for test in result.tests:
         if test.status is not Status.OK or resized(test, result.suite):
             continue
-        for record in test.rounds:
+        for record in test.ok_rounds:
             counted = score.counted(record.passes_s)
             if counted:
                 time = RoundTime(MS_PER_S * fmean(counted), MS_PER_S * median(counted))

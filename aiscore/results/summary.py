@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import fsum, hypot
+from statistics import fmean
 from typing import Literal, TypedDict
 
 from aiscore.results.checks import make_checks
@@ -14,7 +15,8 @@ from aiscore.results.model import (
     TestSummary,
 )
 from aiscore.results.reference import reference_ms
-from aiscore.scoring import quick, score
+from aiscore.scoring import quick, score, stats
+from aiscore.scoring.validity import NOT_STEADY, warm_up_share
 from aiscore.spec import DeviceKind, Mode, Policy, Protocol, Status, Suite, TestSpec
 from workloads.suite import QUICK, TESTS
 
@@ -22,6 +24,13 @@ LEADERBOARD_BACKEND = "tensorflow"
 ENERGY = {DeviceKind.GPU: "gpu_energy_j", DeviceKind.CPU: "cpu_energy_j"}
 LONG_ENOUGH_S = 1.0  # energy counters move in steps of up to a tenth of a second
 MS_PER_S = 1000
+
+
+class Interval(TypedDict):
+    """How well a score is known, and from what."""
+
+    interval: tuple[float, float] | None
+    interval_kind: Literal["rounds"] | None
 
 
 class Counts(TypedDict):
@@ -50,8 +59,50 @@ def derive(result: Result) -> Summary:
 
 
 def counted_passes_s(test: TestRecord) -> list[float]:
-    """The passes that count, of all rounds: each round without its first."""
-    return [value for record in test.rounds for value in score.counted(record.passes_s)]
+    """The passes that count, of all rounds that are ok: each round without its first."""
+    return [value for record in test.ok_rounds for value in score.counted(record.passes_s)]
+
+
+def whole_rounds(result: Result) -> list[int]:
+    """The rounds in which every test that is ok was timed."""
+    found = [
+        {record.round for record in test.ok_rounds}
+        for test in result.tests
+        if test.status is Status.OK
+    ]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def round_scores(result: Result) -> dict[str, list[float]]:
+    """Each score in each whole round, before rounding, over the tests that are ok."""
+    valid = _valid(result)
+    modes = {spec.id: spec.mode.value for spec in TESTS[result.suite] if spec.id in valid}
+    names = dict.fromkeys(["micro"] if result.suite is Suite.MICRO else modes.values())
+    scores = {
+        name: _round_scores(result, [id for id, mode in modes.items() if name in (mode, "micro")])
+        for name in names
+        if modes
+    }
+    if len(scores) == len(Mode):
+        scores["ai"] = [fsum(parts) for parts in zip(*scores.values(), strict=True)]
+    return scores
+
+
+def _round_scores(result: Result, tests: Sequence[str]) -> list[float]:
+    """The score over these tests in each whole round."""
+    reference = reference_ms(result.suite)
+    times_s = {
+        test.id: {record.round: fmean(score.counted(record.passes_s)) for record in test.ok_rounds}
+        for test in result.tests
+        if test.id in tests
+    }
+    return [
+        score.SCALE
+        * score.geometric_mean(
+            reference[test] / (times_s[test][number] * MS_PER_S) for test in tests
+        )
+        for number in whole_rounds(result)
+    ]
 
 
 def figures(test: TestRecord) -> score.Estimate:
@@ -93,7 +144,8 @@ def _valid(result: Result) -> dict[str, score.Estimate]:
 
 def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSummary:
     """The figures of one test; a test that is not ok has no time."""
-    passes = [value for record in test.rounds for value in record.passes_s]
+    rounds = test.ok_rounds if test.status is Status.OK else test.rounds
+    passes = [value for record in rounds for value in record.passes_s]
     summary = TestSummary(
         id=test.id,
         network=test.title,
@@ -117,6 +169,7 @@ def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSumma
             "median_ms": None if found.median is None else found.median * MS_PER_S,
             "std_ms": None if found.std is None else found.std * MS_PER_S,
             "energy_per_pass_j": (None if test.printed else _energy_per_pass_j(test, ENERGY[kind])),
+            "steady": None if test.printed else _steady(test),
             "score": None if resized(test, suite) else score.test_score(reference, mean_ms),
         }
     )
@@ -135,28 +188,51 @@ def _energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
     return fsum(energy for energy, _ in measured) / passes if passes else None
 
 
+def _steady(test: TestRecord) -> bool | None:
+    """Whether the passes of every round had settled, as far as can be told."""
+    found = [
+        warm_up_share(passes) <= NOT_STEADY.limit
+        for record in test.ok_rounds
+        if len(passes := score.counted(record.passes_s)) > 1
+    ]
+    return all(found) if found else None
+
+
 def _scores(result: Result) -> dict[str, ScoreRecord | None]:
+    by_round = round_scores(result)
     if result.suite is Suite.MICRO:
-        micro = _mode_score(result, TESTS[Suite.MICRO])
+        micro = _mode_score(result, TESTS[Suite.MICRO], by_round.get("micro", []))
         return {"inference": None, "training": None, "ai": None, "micro": micro}
     inference, training = (
-        _mode_score(result, [spec for spec in TESTS[Suite.FULL] if spec.mode is mode])
+        _mode_score(
+            result,
+            [spec for spec in TESTS[Suite.FULL] if spec.mode is mode],
+            by_round.get(mode.value, []),
+        )
         for mode in (Mode.INFERENCE, Mode.TRAINING)
     )
-    return {"inference": inference, "training": training, "ai": _sum(inference, training)}
+    ai = _sum(inference, training, by_round.get("ai", []))
+    return {"inference": inference, "training": training, "ai": ai}
 
 
-def _mode_score(result: Result, specs: Sequence[TestSpec]) -> ScoreRecord:
-    """The score over these tests, all of one mode."""
+def _mode_score(
+    result: Result, specs: Sequence[TestSpec], by_round: Sequence[float]
+) -> ScoreRecord:
+    """The score over these tests, all of one mode; ``by_round`` is what it was in each round."""
     valid = _valid(result)
     ran = [spec.id for spec in specs if spec.id in valid]
     counts: Counts = {"tests_ok": len(ran), "tests_expected": len(specs)}
     if not ran:
         return ScoreRecord(value=None, **counts)
-    value = _score_over(ran, valid, result.suite)
+    if len(by_round) > 1:
+        value = score.points(score.geometric_mean(by_round))
+    else:
+        value = _score_over(ran, valid, result.suite)
     if len(ran) == len(specs) and result.imported:
         band = rounding_band([test for test in result.tests if test.id in ran], result.suite)
         return ScoreRecord(value=value, interval=band, interval_kind="rounding", **counts)
+    if len(ran) == len(specs) and len(by_round) > 1:
+        return ScoreRecord(value=value, **_rounds_interval(by_round), **counts)
     if len(ran) == len(specs):
         error = score.relative_error([valid[test] for test in ran])
         return ScoreRecord(
@@ -176,6 +252,11 @@ def _mode_score(result: Result, specs: Sequence[TestSpec]) -> ScoreRecord:
     return ScoreRecord(value=None, partial_value=value, **counts)
 
 
+def _rounds_interval(by_round: Sequence[float]) -> Interval:
+    bounds = stats.interval(by_round)
+    return {"interval": bounds, "interval_kind": "rounds" if bounds else None}
+
+
 def _score_over(tests: Iterable[str], valid: dict[str, score.Estimate], suite: Suite) -> int:
     reference = reference_ms(suite)
     pairs = [(reference[test], valid[test].mean * MS_PER_S) for test in tests]
@@ -187,7 +268,7 @@ def _is_quick_subset(ran: Sequence[str], specs: Sequence[TestSpec]) -> bool:
     return set(ran) == set(QUICK) & {spec.id for spec in specs}
 
 
-def _sum(inference: ScoreRecord, training: ScoreRecord) -> ScoreRecord:
+def _sum(inference: ScoreRecord, training: ScoreRecord, by_round: Sequence[float]) -> ScoreRecord:
     """The AI score: the sum of the two, of the same kind as they are."""
     counts: Counts = {
         "tests_ok": inference.tests_ok + training.tests_ok,
@@ -200,6 +281,8 @@ def _sum(inference: ScoreRecord, training: ScoreRecord) -> ScoreRecord:
             return ScoreRecord(
                 value=value, interval=(low, high), interval_kind="rounding", **counts
             )
+        if len(by_round) > 1:
+            return ScoreRecord(value=value, **_rounds_interval(by_round), **counts)
         if inference.interval and training.interval:
             half = hypot(*(high - low for low, high in (inference.interval, training.interval))) / 2
             return ScoreRecord(
@@ -243,11 +326,32 @@ def _not_comparable_because(result: Result) -> list[str]:
         f"it was timed with the {result.protocol} protocol, the leaderboard's is classic": (
             result.protocol is not Protocol.CLASSIC
         ),
-        "the run was interrupted": result.run.interrupted,
+        "the run was interrupted": result.run.interrupted and ok < expected,
         f"only {ok} of {expected} tests are ok": ok < expected,
         f"batch or input was changed: {', '.join(named)}": bool(named),
     }
-    return [text for text, holds in reasons.items() if holds] + _cut_short(result.policy)
+    return [
+        *(text for text, holds in reasons.items() if holds),
+        *_cut_short(result.policy),
+        *_stopped_early(result),
+    ]
+
+
+def _stopped_early(result: Result) -> list[str]:
+    """Where a test has fewer passes than the protocol would have given it."""
+    standard = Policy()
+    named = [
+        test.id
+        for test in result.tests
+        if test.status is Status.OK
+        and any(
+            len(record.passes_s) < standard.passes and fsum(record.passes_s) < standard.max_seconds
+            for record in test.ok_rounds
+        )
+    ]
+    if not (result.policy.early_stop and named):
+        return []
+    return [f"tests were ended early (--early-stop): {', '.join(named)}"]
 
 
 def _cut_short(policy: PolicyRecord) -> list[str]:

@@ -14,7 +14,7 @@ from statistics import fmean
 from aiscore.scoring import stats
 from aiscore.scoring.score import geometric_mean
 
-ROUNDS = 3
+ROUNDS = stats.ROUNDS_THAT_TELL
 ROUNDS_PER_TEST = 5  # with fewer, 42 tests at once find nothing or too much
 MARGIN = 0.01
 SIGNIFICANT = 0.05

@@ -59,13 +59,18 @@ def test_score(reference: float, time: float) -> int:
 
 
 def suite_score(reference: Sequence[float], times: Sequence[float]) -> int:
-    """The score over tests with these references and mean times: floored, as the original.
+    """The score over tests with these references and mean times: floored, as the original."""
+    ratios = [ref / time for ref, time in zip(reference, times, strict=True)]
+    return points(SCALE * geometric_mean(ratios))
+
+
+def points(value: float) -> int:
+    """A score in whole points.
 
     A value that is whole but for floating-point noise counts as whole, so
     that the unit of time cannot decide over a point.
     """
-    ratios = [ref / time for ref, time in zip(reference, times, strict=True)]
-    return floor(SCALE * geometric_mean(ratios) * (1 + ROUNDING))
+    return floor(value * (1 + ROUNDING))
 
 
 def relative_error(estimates: Sequence[Estimate]) -> float | None:

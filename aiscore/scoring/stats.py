@@ -1,15 +1,45 @@
-"""The statistics of comparisons; the only module that imports scipy, and only when it is needed.
+"""The statistics of rounds, which are fresh processes; passes of one are not independent.
 
-``scipy.special`` has all that Student's t needs and takes far less time to
-import than ``scipy.stats``.
+Scores are ratios, so it is their logarithms that are averaged. The only module
+that imports scipy, and only when it is needed: ``scipy.special`` has all that
+Student's t needs and takes far less time to import than ``scipy.stats``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
-from statistics import fmean, variance
+from math import exp, expm1, fsum, inf, log, sqrt
+from statistics import fmean, stdev, variance
 
-CONFIDENCE = 0.95
+from aiscore.scoring.score import CONFIDENCE
+
+ROUNDS_THAT_TELL = 3  # with fewer, nothing is known of the next run
+FEWEST_TO_STOP = 5  # with fewer, the spread is known too little to stop by it
+PRECISION = 0.01
+
+
+def half_width(round_scores: Sequence[float]) -> float:
+    """Half the interval of the mean logarithm (Student t), from two rounds or more."""
+    from scipy.special import stdtrit
+
+    logs = [log(value) for value in round_scores]
+    quantile = float(stdtrit(len(logs) - 1, (1 + CONFIDENCE) / 2))
+    return quantile * stdev(logs) / sqrt(len(logs))
+
+
+def interval(round_scores: Sequence[float]) -> tuple[float, float] | None:
+    """The ``CONFIDENCE`` interval of the geometric mean; None where too few rounds tell."""
+    if len(round_scores) < ROUNDS_THAT_TELL:
+        return None
+    centre = fsum(log(value) for value in round_scores) / len(round_scores)
+    half = half_width(round_scores)
+    return exp(centre - half), exp(centre + half)
+
+
+def is_settled(round_scores: Sequence[float]) -> bool:
+    """Whether more rounds are not worth their time: the score is known to ``PRECISION``."""
+    if len(round_scores) < FEWEST_TO_STOP:
+        return False
+    return expm1(half_width(round_scores)) <= PRECISION
 
 
 @dataclass(frozen=True, slots=True)

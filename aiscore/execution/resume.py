@@ -1,0 +1,136 @@
+"""What a run that was cut off left behind, and whether this is the set-up that it had."""
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiscore.errors import UserError
+from aiscore.execution import journal
+from aiscore.execution.plan import Plan
+from aiscore.execution.rounds import next_round
+from aiscore.results import store
+from aiscore.results.model import Result, TestRecord
+from aiscore.spec import Status
+
+HOST = (
+    "os",
+    "kernel",
+    "machine",
+    "cpu",
+    "logical_cores",
+    "affinity",
+    "cpu_limit",
+    "memory_limit_bytes",
+    "governor",
+    "container",
+)
+GPU = ("driver", "power_limit_w")
+LONGEST_VALUE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A result, as far as it got, and the path that it has or will have."""
+
+    path: Path
+    result: Result
+
+    @property
+    def done(self) -> dict[str, TestRecord]:
+        """The records that stay, by test."""
+        kept = (_kept(test, self.result.run.rounds) for test in self.result.tests)
+        return {test.id: test for test in kept if test}
+
+    def header(self, now: Result) -> Result:
+        """The result without its tests, as the run goes on."""
+        run = self.result.run
+        going_on = {
+            "resumed_at": [*run.resumed_at, now.run.started_at],
+            "label": now.run.label,
+            "price": now.run.price,
+            "timeout_s": now.run.timeout_s,
+            "interrupted": False,
+        }
+        return self.result.model_copy(
+            update={"run": run.model_copy(update=going_on), "tests": [], "summary": None}
+        )
+
+    def missing(self, plan: Plan) -> tuple[int, Plan] | None:
+        """The number and the tests of the round that comes next; None if there is none."""
+        return next_round(plan, self.result.model_copy(update={"tests": [*self.done.values()]}))
+
+    def require_same(self, now: Result) -> None:
+        """Raises UserError, saying what differs, if ``now`` is another set-up."""
+        then = setup(self.result)
+        self._require(
+            f"{key} was {_short(then.get(key))}, is {_short(value)}"
+            for key, value in {**dict.fromkeys(then), **setup(now)}.items()
+            if value != then.get(key)
+        )
+
+    def require_selection(self, plan: Plan) -> None:
+        """Raises UserError if the plan is not what was asked for then."""
+        then = (self.result.suite.value, ", ".join(self.result.run.requested))
+        now = (plan.suite.value, ", ".join(test.id for test in plan.tests))
+        self._require(
+            f"{what} was {_short(old)}, is {_short(new)}"
+            for what, old, new in zip(("suite", "tests"), then, now, strict=True)
+            if old != new
+        )
+
+    def _require(self, differences: Iterable[str]) -> None:
+        found = "; ".join(differences)
+        if found:
+            raise UserError(
+                f"{self.path} was begun with another set-up: {found}",
+                "resume it as it was begun, or begin another result",
+            )
+
+
+def find(path: Path) -> Unfinished:
+    """What there is of the result of that path: the journal beside it, or an earlier result.
+
+    Raises UserError if neither is there, or it cannot be read.
+    """
+    lines = journal.journal_path(path)
+    return Unfinished(path, journal.read(lines) if lines.exists() else store.load(path))
+
+
+def _kept(test: TestRecord, rounds: int) -> TestRecord | None:
+    """What stays of a test: that it is not supported, or the rounds of it that are ok."""
+    if test.status is Status.UNSUPPORTED:
+        return test  # the same set-up would say so again
+    if test.status is not Status.OK and rounds == 1:
+        return None
+    changes = {"status": Status.OK, "rounds": test.ok_rounds, "error": None}
+    return test.model_copy(update=changes) if test.ok_rounds else None
+
+
+def setup(result: Result) -> dict[str, str]:
+    """What all tests of a result must have had in common, name to value."""
+    device, environment = result.device, result.environment
+    gpus = [gpu for gpu in environment.gpus if gpu.get("uuid") == device.uuid]
+    values = {
+        "protocol": result.protocol.value,
+        "backend": result.backend,
+        "device": f"{device.kind.value} {device.name}",
+        "device's UUID": device.uuid,
+        "seed": result.run.seed,
+        "rounds": result.run.rounds,
+        **{
+            name.replace("_", " "): value
+            for part in (result.policy, result.options)
+            for name, value in part.model_dump(mode="json", exclude={"protocol"}).items()
+        },
+        **{f"gpu's {name}": gpu.get(name) for gpu in gpus for name in GPU},
+        **environment.software,
+        "aiscore": result.aiscore_version,
+        **environment.variables,
+        **{name: environment.host.get(name) for name in HOST},
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def _short(value: str | None) -> str:
+    return "not set" if value is None else textwrap.shorten(value, LONGEST_VALUE, placeholder="...")

@@ -1,0 +1,279 @@
+"""What a run survives: the finished work is on disk, and the user is told (docs/faults.md)."""
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from aiscore.errors import UserError
+from aiscore.execution import journal, process, run
+from aiscore.execution.interrupts import one_interrupt, uninterrupted
+from aiscore.execution.journal import Journal, read
+from aiscore.execution.process import Worker
+from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.runner import Observer
+from aiscore.messages import Job, Passes
+from aiscore.results.store import load
+from tests.results_factory import at_speed, result
+
+RUN = [sys.executable, "-m", "aiscore", "run", "--backend", "fake"]
+OUTPUT = Path("result.json")
+JOURNAL = Path("result.json.journal")
+FULL_DISK = OSError(errno.ENOSPC, "No space left on device")
+
+
+class Notebook(Observer):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def start(tests="1,2", observer=None):
+    asked = Request(backend="fake", tests=tests, output=OUTPUT)
+    return execute(asked, observer or Notebook(), lambda question: True)
+
+
+def statuses(outcome):
+    return {test.id: test.status.value for test in outcome.result.tests}
+
+
+def no_room(*arguments: object, **options: object) -> None:
+    raise FULL_DISK
+
+
+def test_a_disk_that_fills_up_loses_nothing_that_was_written(script):
+    """The real thing: the system ends every write beyond 4 KiB of a file."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # else it is cut off as well
+    done = subprocess.run(
+        [*RUN, "-o", str(OUTPUT), "--tests", "1,2,3,5,8"],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=limit,
+        env=environment,
+    )
+    assert done.returncode == 2
+    assert "cannot write result.json.journal: File too large; the run goes on" in done.stderr
+    assert "AI score" in done.stdout, "what could not be kept is shown at least"
+    assert done.stderr.splitlines()[-1].startswith(
+        "aiscore: error: cannot write result.json: File too large; "
+    )
+    assert os.listdir() == [JOURNAL.name]
+    kept = [test.id for test in read(JOURNAL).tests]
+    assert 2 <= len(kept) < 11
+
+    notebook = Notebook()
+    outcome = execute(request_to_resume(OUTPUT, {}), notebook, lambda question: False)
+    assert notebook.notes[-1] == f"{len(kept)} of 11 tests are done already"
+    assert set(statuses(outcome).values()) == {"ok"}
+
+
+def test_a_journal_writes_what_it_owes_when_there_is_room_again(tmp_path, monkeypatch):
+    made = result(at_speed(only=["1.1", "1.2", "2.1"]))
+    header = made.model_copy(update={"tests": []})
+    written = Journal(tmp_path / "journal", header, made.tests[:1])
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.os, "fsync", no_room)
+        with pytest.raises(OSError, match="No space left"):
+            written.append(made.tests[1])
+    assert not written.whole
+    written.append(made.tests[2])
+    assert written.whole
+    written.close()
+    assert read(tmp_path / "journal") == made
+
+
+def test_half_a_line_is_written_over(tmp_path, monkeypatch):
+    made = result(at_speed(only=["1.1", "1.2"]))
+    path = tmp_path / "journal"
+    written = Journal(path, made.model_copy(update={"tests": []}))
+    with path.open("ab") as other:
+        other.write(b'{"id": "1.1", "netw')  # as a full disk leaves it
+    for record in made.tests:
+        written.append(record)
+    written.close()
+    assert read(path) == made
+
+
+def test_a_new_journal_does_not_take_the_place_of_the_old_one_before_it_is_whole(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "journal"
+    path.write_text("samples")
+    monkeypatch.setattr(journal.os, "fsync", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        Journal(path, result([]))
+    assert path.read_text() == "samples"
+    assert os.listdir(tmp_path) == ["journal"]
+
+
+def test_a_result_that_cannot_be_saved_is_in_its_journal(script, monkeypatch):
+    def refuse(made, path):
+        raise UserError(f"cannot write {path}: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "save", refuse)
+        outcome = start()
+    assert outcome.unsaved is not None
+    assert outcome.unsaved.advice == (
+        "its tests are in result.json.journal; make room, then: aiscore run --resume result.json"
+    )
+    resumed = execute(request_to_resume(OUTPUT, {}), Notebook(), lambda question: False)
+    assert resumed.result.tests == outcome.result.tests
+    assert os.listdir() == [OUTPUT.name]
+
+
+def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(Journal, "append", no_room)
+    monkeypatch.setattr(Journal, "whole", False)
+    save = run.save
+
+    def refuse_here(made, path):
+        if path == OUTPUT:
+            raise UserError(f"cannot write {path}: No space left on device")
+        save(made, path)
+
+    monkeypatch.setattr(run, "save", refuse_here)
+    notebook = Notebook()
+    outcome = start(observer=notebook)
+    assert sum("the run goes on" in note for note in notebook.notes) == 4
+    assert outcome.unsaved is not None
+    place = Path(outcome.unsaved.advice.removeprefix("it is in "))
+    assert load(place) == outcome.result
+
+
+def test_a_directory_that_cannot_be_written_is_refused_before_any_work(script):
+    script(start="hang")  # asking the backend would never end
+    with pytest.raises(UserError, match="cannot write in /proc"):
+        execute(
+            Request(backend="fake", output=Path("/proc/result.json")),
+            Notebook(),
+            lambda question: True,
+        )
+
+
+def test_without_a_place_for_logs_nothing_starts(script, monkeypatch):
+    monkeypatch.setattr(tempfile, "mkdtemp", no_room)
+    with pytest.raises(UserError, match="No space left on device"):
+        start()
+
+
+def test_a_clock_that_is_set_back_overwrites_no_result(script, monkeypatch):
+    class Stuck(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(2026, 11, 30, 10, 0, 0, tzinfo=UTC)
+
+    monkeypatch.setattr(run, "datetime", Stuck)
+    asked = Request(backend="fake", tests="1.1")
+    paths = [execute(asked, Notebook(), lambda question: True).path for _ in range(3)]
+    assert [path.name for path in paths] == [
+        f"20261130T100000Z-fake-cpu{suffix}.json" for suffix in ("", "-2", "-3")
+    ]
+    assert len({load(path).run.id for path in paths}) == 3
+
+
+def test_a_worker_that_prints_megabytes_leaves_its_last_lines(script):
+    script(tests={"1.1": {"failure": "babble"}})
+    outcome = start("1")
+    assert statuses(outcome) == {"1.1": "crash", "1.2": "ok"}
+    error = outcome.result.tests[0].error
+    assert error is not None
+    assert len(error.log) <= process.LOG_LINES
+    assert error.log[-1] == "RuntimeError: the script says that this pass fails"
+
+
+def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
+    class Saboteur(Notebook):
+        def begin(self, plan) -> None:
+            monkeypatch.setattr(process.subprocess, "Popen", no_room)
+
+    outcome = start("1", Saboteur())
+    assert statuses(outcome) == {"1.1": "crash", "1.2": "crash"}
+    assert outcome.result.tests[0].error is not None
+    assert outcome.result.tests[0].error.message == "No space left on device"
+
+
+def test_a_log_that_somebody_has_removed_is_no_trouble(script, tmp_path):
+    log = tmp_path / "log"
+    with Worker(Job(backend="fake"), os.environ, log) as worker:
+        log.unlink()
+        assert worker.log_tail() == ["unknown: No such file or directory"]
+
+
+def test_progress_that_nobody_reads_any_more_ends_no_run(script):
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT), "--tests", "1"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stderr.close()
+        assert b"MobileNet-V2" in running.stdout.read()
+    assert running.returncode == 0
+    assert [test.status.value for test in load(OUTPUT).tests] == ["ok", "ok"]
+
+
+def test_a_worker_that_says_ok_without_a_pass_is_not_believed(script, monkeypatch):
+    receive = Worker.receive
+
+    def lose_passes(worker, limit_s):
+        while isinstance(message := receive(worker, limit_s), Passes):
+            continue
+        return message
+
+    monkeypatch.setattr(Worker, "receive", lose_passes)
+    outcome = start("1.1")
+    assert statuses(outcome) == {"1.1": "crash"}
+    assert outcome.result.tests[0].error is not None
+    assert outcome.result.tests[0].error.type == "ProtocolError"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_waits_for_the_end_of_what_must_be_whole(number):
+    done = []
+    name = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}[number]
+    before = signal.getsignal(number)
+    with one_interrupt(), pytest.raises(KeyboardInterrupt, match=name), uninterrupted():
+        with uninterrupted():
+            signal.raise_signal(number)
+        done.append("whole")
+    assert done == ["whole"]
+    assert signal.getsignal(number) is before
+
+
+def test_only_the_first_interrupt_counts():
+    with one_interrupt():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_run_in_another_thread_leaves_the_signals_alone(script):
+    before = signal.getsignal(signal.SIGTERM)
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(start("1.1")))
+    thread.start()
+    thread.join()
+    assert statuses(outcomes[0]) == {"1.1": "ok"}
+    assert signal.getsignal(signal.SIGTERM) is before
