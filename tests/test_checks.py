@@ -132,6 +132,7 @@ def test_a_machine_that_is_unplugged_while_it_runs_is_on_battery():
 
 def test_without_an_input_there_is_no_check():
     assert derive(result([])).checks == []
+    assert derive(result([record(FIRST, rounds=[], status=Status.CRASH)])).checks == []
     assert [made.name for made in derive(of_one([9, 1, 1])).checks] == OF_PASSES
     assert [made.name for made in derive(of_one([9])).checks] == OF_PASSES[2:]
     assert check(with_memory(None, 90), "spilled_to_host_memory") is None

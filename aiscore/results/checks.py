@@ -44,7 +44,7 @@ def _of_passes(result: Result) -> Iterable[Check | None]:
     rounds = {
         test.id: passes[test.id]
         for test in result.tests
-        if test.status is Status.OK and passes[test.id] and not timeless.get(test.id)
+        if test.status is Status.OK and timeless.get(test.id) == 0
     }
     yield validity.judge(validity.NOISY, _worst(validity.relative_spread, rounds))
     yield validity.judge(validity.NOT_STEADY, _worst(validity.warm_up_share, rounds))

@@ -5,13 +5,12 @@ Raw samples and what was asked for are stored; scores are derived from them
 Times are seconds, sizes are bytes, instants are UTC in ISO 8601.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    FiniteFloat,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -21,6 +20,13 @@ from pydantic import (
 from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite
 
 SCHEMA_VERSION: Literal[1] = 1
+
+# Numbers that are computed with have bounds, far beyond all measurements, within which no
+# arithmetic overflows: a file may hold anything.
+PassSeconds = Annotated[float, Field(ge=-1e9, le=1e9)]
+PrintedMilliseconds = Annotated[float, Field(ge=0, le=1e12)]
+Bytes = Annotated[int, Field(ge=0, lt=1 << 63)]
+Reading = Annotated[float, Field(ge=-1e21, le=1e21)]
 
 
 class Strict(BaseModel):
@@ -36,7 +42,7 @@ class DeviceRecord(Strict):
     index: int
     name: str
     uuid: str | None = None
-    memory_bytes: int | None = None
+    memory_bytes: Bytes | None = None
     automatic: bool = False
 
 
@@ -77,9 +83,9 @@ class ErrorRecord(Strict):
 class SeriesRecord(Strict):
     """The samples of one sensor, reduced."""
 
-    min: FiniteFloat
-    median: FiniteFloat
-    max: FiniteFloat
+    min: Reading
+    median: Reading
+    max: Reading
 
 
 class TelemetryRecord(Strict):
@@ -94,8 +100,8 @@ class TelemetryRecord(Strict):
     samples: NonNegativeInt
     cost_s: NonNegativeFloat
     series: dict[str, SeriesRecord] = Field(default_factory=dict)
-    shares: dict[str, FiniteFloat] = Field(default_factory=dict)
-    totals: dict[str, FiniteFloat] = Field(default_factory=dict)
+    shares: dict[str, Reading] = Field(default_factory=dict)
+    totals: dict[str, Reading] = Field(default_factory=dict)
 
 
 class RoundRecord(Strict):
@@ -106,19 +112,19 @@ class RoundRecord(Strict):
 
     round: PositiveInt
     status: Status = Status.OK
-    passes_s: list[FiniteFloat] = Field(default_factory=list)
+    passes_s: list[PassSeconds] = Field(default_factory=list)
     prepare_s: NonNegativeFloat | None = None
-    peak_rss_bytes: int | None = None
-    peak_device_bytes: int | None = None
+    peak_rss_bytes: Bytes | None = None
+    peak_device_bytes: Bytes | None = None
     telemetry: TelemetryRecord | None = None
 
 
 class PrintedTime(Strict):
     """A test's time as a log printed it: rounded to ``digits`` decimals, its passes unknown."""
 
-    mean_ms: PositiveFloat
-    std_ms: NonNegativeFloat | None = None
-    digits: NonNegativeInt
+    mean_ms: PrintedMilliseconds
+    std_ms: PrintedMilliseconds | None = None
+    digits: Annotated[int, Field(ge=0, le=9)]
 
 
 class TestRecord(Strict):
