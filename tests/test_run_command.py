@@ -140,7 +140,9 @@ def test_sigterm_keeps_them_as_ctrl_c_does(hanging_run):
     assert result.run.interrupted
     assert [test.status.value for test in result.tests] == ["ok", *3 * ["interrupted"]]
     assert result.tests[1].error is not None
-    assert result.tests[1].error.message == "SIGTERM (phase: passes)"
+    # The signal may come before the worker has told how far it is.
+    phases = ("start", "prepare", "passes")
+    assert result.tests[1].error.message in [f"SIGTERM (phase: {phase})" for phase in phases]
     assert os.listdir() == [OUTPUT.name]
 
 
