@@ -1,5 +1,7 @@
 """PSPNet-50: a dilated ResNet and a pyramid of pooled features (arXiv:1612.01105)."""
 
+from functools import partial
+
 import keras
 from keras import layers, ops
 
@@ -37,25 +39,7 @@ def build() -> keras.Model:
     return keras.Model(inputs, Conv2D(3, 1, padding="valid")(x))
 
 
-def _conv_bn(
-    x: Tensor,
-    filters: int,
-    kernel: int,
-    strides: int = 1,
-    padding: str = "valid",
-    activation: str | None = "relu",
-    dilation: int = 1,
-) -> Tensor:
-    return conv_bn(
-        x,
-        filters,
-        kernel,
-        strides,
-        padding,
-        activation=activation,
-        epsilon=RESNET_EPSILON,
-        dilation=dilation,
-    )
+_conv_bn = partial(conv_bn, padding="valid", epsilon=RESNET_EPSILON)
 
 
 def _bottleneck(
