@@ -1,9 +1,9 @@
 """What the parent and a worker say to each other: one JSON object a line.
 
-The parent writes one ``Job`` to the worker's standard input and keeps that
-pipe open: its end tells the worker that the parent is gone. The worker
-answers over an inherited descriptor, so that what a framework prints never
-mixes with a measurement. Standard library only.
+The parent writes a ``Job`` to the worker's standard input, the next one when
+that has ``Ended``, and keeps the pipe open: its end tells the worker that the
+parent is gone. The worker answers over an inherited descriptor, so that what a
+framework prints never mixes with a measurement. Standard library only.
 """
 
 import json
@@ -15,7 +15,7 @@ from aiscore.spec import Device, DeviceKind, Options, Policy, Protocol, Status, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What one worker has to do. Without ``network`` it only describes the backend."""
+    """What a worker has to do. Without ``network`` it only describes the backend."""
 
     backend: str
     suite: Suite = Suite.FULL
@@ -54,9 +54,13 @@ def device_from_dict(data: dict[str, Any]) -> Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """The framework is imported: its versions and what it can run on."""
+    """The framework is imported: its versions, what it can run on, who does the job.
+
+    ``import_s`` is what the import took the worker, once for all of its jobs.
+    """
 
     event: ClassVar[str] = "ready"
+    pid: int
     software: dict[str, str]
     devices: tuple[Device, ...]
     import_s: float
@@ -103,9 +107,17 @@ class Finished:
     error_message: str | None = None
 
 
-Message = Ready | Unavailable | Phase | Passes | Finished
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The process that did the job is gone: its exit status, or minus its signal's number."""
+
+    event: ClassVar[str] = "ended"
+    exit_status: int
+
+
+Message = Ready | Unavailable | Phase | Passes | Finished | Ended
 _BY_EVENT: dict[str, type[Message]] = {
-    kind.event: kind for kind in (Ready, Unavailable, Phase, Passes, Finished)
+    kind.event: kind for kind in (Ready, Unavailable, Phase, Passes, Finished, Ended)
 }
 
 

@@ -1,8 +1,10 @@
 """The measured process: one network, its tests in order.
 
-``python -P -m aiscore.worker DESCRIPTOR`` reads one job from standard input
-and answers on the inherited descriptor (aiscore/messages.py). It ends when
-standard input ends, for then its parent is gone.
+``python -P -m aiscore.worker DESCRIPTOR`` reads jobs from standard input and
+answers on the inherited descriptor (aiscore/messages.py). It imports the
+framework once and does nothing else with it: every job is done by a process of
+its own, forked from this one, so that jobs share nothing but the import. Both
+end when standard input ends, for then the parent is gone.
 """
 
 import faulthandler
@@ -12,15 +14,29 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from queue import Queue
+from typing import NoReturn
 
 import numpy as np
 
 from aiscore import peak_memory
 from aiscore.backends import base
 from aiscore.backends.base import Backend, Batch, MissingFramework, Session, Simulated
-from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable, encode
+from aiscore.messages import (
+    Ended,
+    Finished,
+    Job,
+    Message,
+    Passes,
+    Phase,
+    Ready,
+    Unavailable,
+    encode,
+)
 from aiscore.sampling import NS_PER_S, Clock, sample
 from aiscore.spec import Device, DeviceKind, Status, TestSpec
 from workloads import suite
@@ -30,18 +46,19 @@ PARENT_GONE = 3
 
 
 def main(descriptor: int) -> None:
-    """Does the job that standard input holds."""
+    """Does the jobs that standard input holds, one after the other."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     faulthandler.enable()
     os.set_inheritable(descriptor, False)
-    job = Job.from_json(_read_line(sys.stdin.fileno()))
-    threading.Thread(target=_end_with_parent, args=(sys.stdin.fileno(),), daemon=True).start()
+    jobs: Queue[str] = Queue()
+    threading.Thread(target=_read_jobs, args=(sys.stdin.fileno(), jobs), daemon=True).start()
 
     def send(message: Message) -> None:
         data = f"{encode(message)}\n".encode()
         while data:
             data = data[os.write(descriptor, data) :]
 
+    job = Job.from_json(jobs.get())
     begin = time.perf_counter()
     try:
         backend = base.load(job.backend)
@@ -49,20 +66,60 @@ def main(descriptor: int) -> None:
         send(Unavailable(reason=f"{error.framework} is not installed", advice=error.install))
         return
     import_s = time.perf_counter() - begin
+    while True:
+        status = _in_own_process(partial(do, job, backend, import_s, send))
+        send(Ended(exit_status=status))
+        job = Job.from_json(jobs.get())
+
+
+def do(job: Job, backend: Backend, import_s: float, send: Send) -> None:
+    """Says what the backend is and sees; then runs the job's tests, if it has any."""
     devices = tuple(backend.devices())
     device = None if job.device is None else find(job.device, devices)
     if job.device is not None and device is None:
         seen = ", ".join(device.name for device in devices) or "none"
-        send(
-            Unavailable(
-                reason=f"{job.backend} does not see the device {job.device.name}",
-                advice=f"it sees: {seen}",
-            )
-        )
+        reason = f"{job.backend} does not see the device {job.device.name}"
+        send(Unavailable(reason=reason, advice=f"it sees: {seen}"))
         return
-    send(Ready(software=backend.software(), devices=devices, import_s=import_s))
+    send(Ready(pid=os.getpid(), software=backend.software(), devices=devices, import_s=import_s))
     if device is not None and job.network is not None:
         NetworkRun(backend, job, device, send).run()
+
+
+def _in_own_process(work: Callable[[], None]) -> int:
+    """Forks a process that does the work and ends with this one; how it ended."""
+    watched, held = os.pipe()  # ends for the process below when this one ends
+    told_to_end = threading.Event()
+    default = signal.signal(signal.SIGTERM, lambda *_: told_to_end.set())
+    with warnings.catch_warnings():
+        # The other threads wait: one for jobs, those of the libraries for work.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork()
+    if process == 0:
+        signal.signal(signal.SIGTERM, default)
+        os.close(held)
+        threading.Thread(target=_end_with, args=(watched,), daemon=True).start()
+        _work_and_end(work)
+    os.close(watched)
+    _, status = os.waitpid(process, 0)
+    os.close(held)
+    signal.signal(signal.SIGTERM, default)
+    if told_to_end.is_set():  # as its whole group was: it is the last to end
+        signal.raise_signal(signal.SIGTERM)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _work_and_end(work: Callable[[], None]) -> NoReturn:
+    status = 1
+    try:
+        work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()  # into the log
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)  # a framework's own end takes seconds, and nothing is left to be written
 
 
 def find(asked: Device, seen: tuple[Device, ...]) -> Device | None:
@@ -190,25 +247,19 @@ def _is_unwritten(error: Exception, test: TestSpec) -> bool:
     return isinstance(error, ModuleNotFoundError) and error.name == f"workloads.{test.network}"
 
 
-def _read_line(descriptor: int) -> str:
-    """Unbuffered, so that what follows stays for the thread that waits for the end."""
-    line = b""
-    while not line.endswith(b"\n"):
-        chunk = os.read(descriptor, 1 << 16)
-        if not chunk:
-            sys.exit("aiscore.worker is started by aiscore, which writes its job to stdin")
-        line += chunk
-    return line.decode()
+def _read_jobs(descriptor: int, jobs: Queue[str]) -> None:
+    """Puts what comes into the queue; ends this process when nothing can come any more."""
+    with open(descriptor, closefd=False) as lines:
+        for line in lines:
+            jobs.put(line)
+    os._exit(PARENT_GONE)
 
 
-def _end_with_parent(descriptor: int) -> None:
-    while os.read(descriptor, 1 << 16):
-        pass
+def _end_with(descriptor: int) -> None:
+    """Ends this process when the other end of the pipe is closed."""
+    os.read(descriptor, 1)
     os._exit(PARENT_GONE)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # a framework's own end takes seconds, and nothing is left to be written
+    _work_and_end(partial(main, int(sys.argv[1])))

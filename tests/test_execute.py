@@ -120,11 +120,11 @@ class Diary(Monitor):
     def __init__(self) -> None:
         super().__init__([])
         self.events: list[str] = []
-        self.workers: list[int] = []
+        self.workers: list[tuple[int, int]] = []
 
     def begin(self, worker: int) -> None:
         super().begin(worker)
-        self.workers.append(os.getpgid(worker))
+        self.workers.append((worker, os.getpgid(worker)))
         self.events.append("begin")
 
     def end(self) -> Telemetry | None:
@@ -153,7 +153,10 @@ def test_the_passes_of_every_test_are_watched_on_the_device_under_test(script, d
     assert [device.uuid for device in diary.devices] == ["GPU-2"]
     assert diary.events == ["begin", "end"] * 3
     assert all(test.rounds[0].telemetry is not None for test in result.tests)
-    assert len(set(diary.workers)) == 2, "each network's worker leads a group of its own"
+    processes, groups = map(set, zip(*diary.workers, strict=True))
+    assert len(processes) == 2, "each network has a process of its own"
+    assert len(groups) == 1, "they are the worker's, which imports the framework once"
+    assert groups != {os.getpgid(0)}
     assert load(OUTPUT) == result
 
 

@@ -20,7 +20,7 @@ from aiscore.execution.journal import Journal, read
 from aiscore.execution.process import Worker
 from aiscore.execution.run import Request, execute, request_to_resume
 from aiscore.execution.runner import Observer
-from aiscore.messages import Job, Passes
+from aiscore.messages import Passes
 from aiscore.results.store import load
 from tests.results_factory import at_speed, result
 
@@ -213,7 +213,7 @@ def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
 
 def test_a_log_that_somebody_has_removed_is_no_trouble(script, tmp_path):
     log = tmp_path / "log"
-    with Worker(Job(backend="fake"), os.environ, log) as worker:
+    with Worker(os.environ, log) as worker:
         log.unlink()
         assert worker.log_tail() == ["unknown: No such file or directory"]
 

@@ -45,7 +45,7 @@ def statuses(result):
 
 @pytest.fixture
 def in_phase(monkeypatch):
-    """Does something to the worker of a test when it begins a phase."""
+    """Does something to worker and process of a test when it begins a phase."""
 
     def install(test, phase, act):
         receive = Worker.receive
@@ -53,12 +53,12 @@ def in_phase(monkeypatch):
         def receive_and_act(worker, limit_s):
             message = receive(worker, limit_s)
             if message == Phase(test=test, phase=phase):
-                (process,) = (
+                worker, process = (
                     child
-                    for child in psutil.Process().children()
+                    for child in psutil.Process().children(recursive=True)
                     if "aiscore.worker" in child.cmdline()
                 )
-                act(process)
+                act(worker, process)
             return message
 
         monkeypatch.setattr(Worker, "receive", receive_and_act)
@@ -66,8 +66,9 @@ def in_phase(monkeypatch):
     return install
 
 
-def test_a_worker_that_is_killed(in_phase):
-    in_phase("1.m", "passes", lambda process: process.kill())
+@pytest.mark.parametrize("victim", [0, 1], ids=["worker", "process"])
+def test_a_worker_that_is_killed(in_phase, victim):
+    in_phase("1.m", "passes", lambda *processes: processes[victim].kill())
     assert run() == {"1.m": "crash", "8.m": "ok"}
     error = load(OUTPUT).tests[0].error
     assert error is not None
@@ -77,7 +78,7 @@ def test_a_worker_that_is_killed(in_phase):
 def test_a_worker_that_runs_out_of_memory(in_phase, monkeypatch):
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")  # oneDNN itself does not survive it
 
-    def leave_little(process):
+    def leave_little(worker, process):
         limit = process.memory_info().vms + ROOM_BYTES
         resource.prlimit(process.pid, resource.RLIMIT_AS, (limit, limit))
 
@@ -97,7 +98,7 @@ def test_aiscore_killed_and_resumed():
     ) as running:
         assert running.stderr is not None
         assert any(line.startswith("[1/2] 1.m ") for line in running.stderr)
-        workers = psutil.Process(running.pid).children()
+        workers = psutil.Process(running.pid).children(recursive=True)
         running.kill()
     assert running.returncode == -signal.SIGKILL
     assert psutil.wait_procs(workers, timeout=60)[1] == []

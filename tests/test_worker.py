@@ -1,15 +1,18 @@
 """The measured process: what it says, in which order, and what it never does."""
 
 import os
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
 
 from aiscore.backends.fake import FakeBackend, FakeSession
 from aiscore.execution.process import Silence, Worker
-from aiscore.messages import Finished, Job, Passes, Phase, Ready, Unavailable
+from aiscore.messages import Ended, Finished, Job, Passes, Phase, Ready, Unavailable
 from aiscore.spec import Device, DeviceKind, Mode, Policy, Status
 from aiscore.worker import NetworkRun, defect
 from workloads.suite import FULL
@@ -31,8 +34,11 @@ def listen(script, tmp_path):
 
     def run(job):
         messages = []
-        with Worker(job, os.environ, tmp_path / "log") as worker:
+        with Worker(os.environ, tmp_path / "log") as worker:
+            worker.begin(job)
             while (message := worker.receive(LIMIT_S)) is not None:
+                if isinstance(message, Ended):
+                    return messages, message.exit_status, worker.log_tail()
                 messages.append(message)
             return messages, worker.wait(), worker.log_tail()
 
@@ -88,13 +94,66 @@ def test_what_is_printed_goes_to_the_log(listen, script):
     assert log[-1] == "RuntimeError: the script says that this pass fails"
 
 
+def answers(worker, job):
+    worker.begin(job)
+    messages = []
+    while not messages or not isinstance(messages[-1], Ended):
+        messages.append(worker.receive(LIMIT_S))
+    return messages
+
+
+def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script, tmp_path):
+    with Worker(os.environ, tmp_path / "log") as worker:
+        first, second = (answers(worker, replace(JOB, tests=(test,))) for test in ("1.1", "1.2"))
+    assert first[0].pid != second[0].pid
+    assert first[0].import_s == second[0].import_s, "it imports once"
+    for messages, test in ((first, "1.1"), (second, "1.2")):
+        assert [m.test for m in messages if isinstance(m, Finished)] == [test]
+        assert messages[-1] == Ended(exit_status=0)
+
+
+def test_a_job_that_kills_its_process_leaves_a_worker_that_takes_the_next(script, tmp_path):
+    script(tests={"1.1": {"failure": "segfault"}})
+    with Worker(os.environ, tmp_path / "log") as worker:
+        assert answers(worker, JOB)[-1] == Ended(exit_status=-signal.SIGSEGV)
+        assert any("Segmentation fault" in line for line in worker.log_tail())
+        assert answers(worker, replace(JOB, tests=("1.2",)))[-1] == Ended(exit_status=0)
+        assert worker.log_tail() == [], "the log of a job begins with the job"
+
+
+def hang(worker):
+    """Has it hang in a pass; the process that does."""
+    worker.begin(JOB)
+    ready = worker.receive(LIMIT_S)
+    while worker.receive(LIMIT_S) != Phase(test="1.1", phase="passes"):
+        continue
+    return psutil.Process(ready.pid)
+
+
+def test_the_process_that_does_the_job_ends_with_the_worker(script, tmp_path):
+    script(tests={"1.1": {"failure": "hang"}})
+    with Worker(os.environ, tmp_path / "log") as worker:
+        process = hang(worker)
+        process.parent().kill()
+        assert worker.receive(LIMIT_S) is None
+        process.wait(LIMIT_S)
+        assert worker.wait() == -signal.SIGKILL
+
+
+def test_a_worker_is_ended_with_the_process_that_does_its_job(script, tmp_path):
+    script(tests={"1.1": {"failure": "hang"}})
+    with Worker(os.environ, tmp_path / "log") as worker:
+        process = hang(worker)
+        both = [process, process.parent()]
+    assert psutil.wait_procs(both, timeout=LIMIT_S)[1] == []
+
+
 def test_silence_has_a_limit(script, tmp_path):
     script(start="hang")
-    with (
-        Worker(JOB, os.environ, tmp_path / "log") as worker,
-        pytest.raises(Silence),
-    ):
-        worker.receive(0.01)
+    with Worker(os.environ, tmp_path / "log") as worker:
+        worker.begin(JOB)
+        with pytest.raises(Silence):
+            worker.receive(0.01)
 
 
 def test_a_network_that_nobody_has_written_is_unsupported(script):

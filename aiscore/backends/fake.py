@@ -107,7 +107,8 @@ class FakeBackend:
         self.now_ns = 0
         match self.script.get("start"):
             case "exit":
-                sys.exit("the script says that the worker does not start")
+                print("the script says that the worker does not start", file=sys.stderr, flush=True)
+                os._exit(1)
             case "hang":
                 _hang()
             case "missing":

@@ -8,6 +8,7 @@ from dataclasses import replace
 from aiscore.backends import base
 from aiscore.errors import UserError
 from aiscore.execution.process import (
+    LOG,
     START_LIMIT_S,
     Silence,
     Worker,
@@ -35,10 +36,8 @@ def describe_backend(name: str) -> Ready | Unavailable:
     if name not in base.names():
         raise UserError(f"there is no backend {name!r}", f"there are: {_list(offered_backends())}")
     environment = worker_environment(os.environ, None, Options())
-    with (
-        log_directory() as logs,
-        Worker(Job(backend=name), environment, logs / "describe.log") as worker,
-    ):
+    with log_directory() as logs, Worker(environment, logs / LOG) as worker:
+        worker.begin(Job(backend=name))
         try:
             answer = worker.receive(START_LIMIT_S)
             if isinstance(answer, Unavailable):

@@ -1,4 +1,4 @@
-"""A worker process: its start, its answers within a deadline, its end."""
+"""A worker: its start, its jobs, its answers within a deadline, its end."""
 
 import os
 import select
@@ -22,6 +22,7 @@ START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes mi
 SILENCE_LIMIT_S = 1800.0  # one pass of the largest test on a slow CPU takes minutes
 GRACE_S = 10.0
 LOOK_EVERY_S = 0.02  # whether a worker that was told to end has done so
+LOG = "worker.log"
 LOG_LINES = 50
 LOG_TAIL_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 16
@@ -35,11 +36,13 @@ class Silence(Exception):
 class Worker:
     """A running worker in a session of its own; leaving the context ends it.
 
-    Whatever the framework prints goes to ``log``.
+    It does one job at a time, each in a new process of its group. Whatever the
+    framework prints goes to ``log``.
     """
 
-    def __init__(self, job: Job, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
         self._log = log
+        self._log_begin = 0
         self._buffer = b""
         self._answers, answers_end = os.pipe()
         try:
@@ -58,22 +61,18 @@ class Worker:
             raise
         finally:
             os.close(answers_end)
-        self._send(job)
 
-    def _send(self, job: Job) -> None:
+    def begin(self, job: Job) -> None:
+        """Gives it a job, its first one or one after the last has ended."""
         stdin = self._process.stdin
         if stdin is None:
             raise RuntimeError("the worker was started without standard input")
+        self._log_begin = self._log_size()
         try:
             stdin.write(f"{job.to_json()}\n".encode())
             stdin.flush()  # and stays open: its end would end the worker
         except BrokenPipeError:
             self._buffer = b""  # it died at once, which the end of its answers will show
-
-    @property
-    def pid(self) -> int:
-        """Its process id, which is that of its group too."""
-        return self._process.pid
 
     def receive(self, limit_s: float) -> Message | None:
         """The next message; None when the worker has closed its side.
@@ -103,14 +102,28 @@ class Worker:
         return self._reap()
 
     def log_tail(self) -> list[str]:
-        """The last lines that it printed."""
+        """The last lines that it printed since its job began."""
         try:
             with self._log.open("rb") as log:
                 size = log.seek(0, os.SEEK_END)
-                log.seek(max(0, size - LOG_TAIL_BYTES))
+                log.seek(max(self._log_begin, size - LOG_TAIL_BYTES))
                 return log.read().decode(errors="replace").splitlines()[-LOG_LINES:]
         except OSError as error:  # somebody has tidied up
             return [f"unknown: {error.strerror}"]
+
+    def _log_size(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    def end(self) -> None:
+        """Ends its group."""
+        self._terminate()
+        self._reap()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        os.close(self._answers)
 
     def __enter__(self) -> Self:
         return self
@@ -122,11 +135,7 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         with uninterrupted():
-            self._terminate()
-            self._reap()
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            os.close(self._answers)
+            self.end()
 
     def _terminate(self) -> None:
         """Asks the whole group to end, and gives its leader time to do so."""

@@ -1,7 +1,9 @@
 """Runs a plan in worker processes, and makes a record of every test.
 
-A failure is charged to the test in which it happened; a new worker does the
-tests that are left. Nothing here knows a backend or a network.
+One worker does the tests of a network after the other, each network's in a
+process of its own. A failure is charged to the test in which it happened; the
+tests that are left follow in a new process. Nothing here knows a backend or a
+network.
 """
 
 import signal
@@ -17,6 +19,8 @@ from aiscore.execution.journal import Journal
 from aiscore.execution.memory import Shortage
 from aiscore.execution.plan import Plan
 from aiscore.execution.process import (
+    GRACE_S,
+    LOG,
     SILENCE_LIMIT_S,
     START_LIMIT_S,
     Silence,
@@ -24,7 +28,7 @@ from aiscore.execution.process import (
     worker_environment,
 )
 from aiscore.execution.rounds import join
-from aiscore.messages import Finished, Job, Message, Passes, Phase, Ready, Unavailable
+from aiscore.messages import Ended, Finished, Job, Message, Passes, Phase, Ready, Unavailable
 from aiscore.results.model import ErrorRecord, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.spec import Status, TestSpec
 from aiscore.system.host import count_oom_kills
@@ -57,11 +61,17 @@ class Observer:
 
 
 class _Failed(Exception):
-    """The worker is of no more use, because of the test it was at."""
+    """The worker's process is of no more use, because of the test it was at.
 
-    def __init__(self, status: Status, kind: str, message: str) -> None:
+    ``takes_jobs`` says whether the worker itself can go on with another.
+    """
+
+    def __init__(
+        self, status: Status, kind: str, message: str, *, takes_jobs: bool = False
+    ) -> None:
         self.status = status
         self.kind = kind
+        self.takes_jobs = takes_jobs
         super().__init__(message)
 
 
@@ -106,6 +116,8 @@ class Runner:
         self._timeout_s = timeout_s
         self._silence_limit_s = silence_limit_s
         self._count_oom_kills = count_oom_kills
+        self._worker: Worker | None = None
+        self._worker_pid = 0  # of the process that does the job
         self._phase = START  # of the test at the head of the pending ones, as are its passes
         self._passes_s: list[float] = []
         self._telemetry: TelemetryRecord | None = None
@@ -117,7 +129,7 @@ class Runner:
             while self._pending:
                 lack = self._lacks(self._pending[0])
                 if lack is None:
-                    self._run_worker()
+                    self._run_network()
                 else:
                     error = ErrorRecord(type="Memory", message=lack)
                     self._end_test(Status.SKIPPED, error=error)
@@ -130,47 +142,69 @@ class Runner:
                 self._end_test(Status.INTERRUPTED, error=error)
                 message = f"not started: {cause} ended the run before"
         finally:
+            self._end_worker()
             self._observer.end()
 
-    def _run_worker(self) -> None:
-        """One worker for the pending tests of the next network, as far as it gets."""
+    def _run_network(self) -> None:
+        """One job with the pending tests of the next network, as far as it gets."""
         network = self._pending[0].network
         tests = tuple(
             takewhile(
                 lambda test: test.network == network and self._lacks(test) is None, self._pending
             )
         )
-        job = replace(self._job, network=network, tests=tuple(test.id for test in tests))
-        oom_kills = self._count_oom_kills()
         self._observer.started(tests[0])
         try:
-            started = Worker(job, self._environment, self._logs / f"{network}.log")
+            worker = self._ready_worker()
         except OSError as problem:  # no memory for a process, no room for its log
             for _ in tests:
                 reason = ErrorRecord(type="WorkerStart", message=problem.strerror or str(problem))
                 self._end_test(Status.CRASH, error=reason)
             return
-        with started as worker:
-            charged = len(tests)  # a worker that does not start fails all of its tests
-            try:
-                self._await_ready(worker, oom_kills)
-                charged = 1
-                for test in tests:
-                    if test is not tests[0]:
-                        self._observer.started(test)
-                    self._follow(worker, test, oom_kills)
-                worker.wait()
-            except _Failed as failure:
-                for _ in range(charged):
-                    error = ErrorRecord(
-                        type=failure.kind, message=str(failure), log=worker.log_tail()
-                    )
-                    self._end_test(failure.status, error=error)
+        oom_kills = self._count_oom_kills()
+        charged = len(tests)  # a worker that does not start fails all of its tests
+        try:
+            ids = tuple(test.id for test in tests)
+            worker.begin(replace(self._job, network=network, tests=ids))
+            self._await_ready(worker, oom_kills)
+            charged = 1
+            for test in tests:
+                if test is not tests[0]:
+                    self._observer.started(test)
+                self._follow(worker, test, oom_kills)
+            self._await_end(worker)
+        except _Failed as failure:
+            for _ in range(charged):
+                error = ErrorRecord(type=failure.kind, message=str(failure), log=worker.log_tail())
+                self._end_test(failure.status, error=error)
+            if not failure.takes_jobs:
+                self._end_worker()
+
+    def _ready_worker(self) -> Worker:
+        """The worker, waiting for a job."""
+        if self._worker is None:
+            self._worker = Worker(self._environment, self._logs / LOG)
+        return self._worker
+
+    def _end_worker(self) -> None:
+        with uninterrupted():
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                worker.end()
+
+    def _await_end(self, worker: Worker) -> None:
+        """Waits until the job's process has given back what it held."""
+        try:
+            message = worker.receive(GRACE_S)
+        except (Silence, ValueError):
+            message = None
+        if not isinstance(message, Ended):
+            self._end_worker()
 
     def _await_ready(self, worker: Worker, oom_kills: int | None) -> None:
         match self._receive(worker, oom_kills, START_LIMIT_S, time.monotonic()):
-            case Ready():
-                return
+            case Ready(pid=pid):
+                self._worker_pid = pid
             case Unavailable(reason=reason, advice=advice):
                 raise _Failed(Status.CRASH, "Unavailable", f"{reason}: {advice}")
             case message:
@@ -186,7 +220,7 @@ class Runner:
             match message:
                 case Phase(phase=phase):
                     self._phase = phase
-                    self._watch(worker)
+                    self._watch()
                 case Passes(passes_s=passes_s):
                     self._passes_s.extend(passes_s)
                 case Finished(status=Status.OK) if not self._passes_s:
@@ -195,10 +229,10 @@ class Runner:
                     self._end_test(message.status, message, _error(message, worker))
                     return
 
-    def _watch(self, worker: Worker) -> None:
+    def _watch(self) -> None:
         """Has the monitor watch the passes, and nothing else."""
         if self._phase == PASSES:
-            self._monitor.begin(worker.pid)
+            self._monitor.begin(self._worker_pid)
         else:
             self._end_watch()
 
@@ -226,20 +260,25 @@ class Runner:
             raise _Failed(Status.CRASH, "ProtocolError", str(error)) from error
         if message is None:
             raise self._death(worker.wait(), oom_kills)
+        if isinstance(message, Ended):
+            raise self._death(message.exit_status, oom_kills, takes_jobs=True)
         return message
 
-    def _death(self, exit_status: int, oom_kills: int | None) -> _Failed:
+    def _death(
+        self, exit_status: int, oom_kills: int | None, *, takes_jobs: bool = False
+    ) -> _Failed:
         where = f"(phase: {self._phase})"
         if exit_status >= 0:
             text = f"the worker ended with exit status {exit_status} {where}"
-            return _Failed(Status.CRASH, "WorkerExit", text)
+            return _Failed(Status.CRASH, "WorkerExit", text, takes_jobs=takes_jobs)
         name = signal.Signals(-exit_status).name
         if name == "SIGKILL" and oom_kills is not None:
             now = self._count_oom_kills()
             if now is not None and now > oom_kills:
                 text = f"the kernel ended the worker: the host's memory is full {where}"
-                return _Failed(Status.OOM, name, text)
-        return _Failed(Status.CRASH, name, f"the worker was ended by {name} {where}")
+                return _Failed(Status.OOM, name, text, takes_jobs=takes_jobs)
+        text = f"the worker was ended by {name} {where}"
+        return _Failed(Status.CRASH, name, text, takes_jobs=takes_jobs)
 
     def _end_test(
         self,

@@ -30,12 +30,12 @@ class GpuSensors:
     def __init__(self, pynvml: ModuleType, handle: Any) -> None:
         self._nvml = pynvml
         self._handle = handle
-        self._worker = 0
+        self._group: int | None = None
         self._energy_mj: float | None = None
 
     def start(self, worker: int) -> None:
         """A test begins in this process."""
-        self._worker = worker
+        self._group = _group(worker)
         self._energy_mj = self._read("nvmlDeviceGetTotalEnergyConsumption")
 
     def sample(self) -> Sample:
@@ -98,10 +98,16 @@ class GpuSensors:
         return others if others < len(processes) else None
 
     def _is_own(self, pid: int) -> bool:
-        try:
-            return os.getpgid(pid) == self._worker
-        except (ProcessLookupError, PermissionError):
-            return False
+        group = _group(pid)
+        return group is not None and group == self._group
+
+
+def _group(pid: int) -> int | None:
+    """The process group; None if there is no such process in sight."""
+    try:
+        return os.getpgid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ class Sensors(Protocol):
     """The sensors of one part of the machine."""
 
     def start(self, worker: int) -> None:
-        """A test begins in the worker of this process id, which leads a group of its own."""
+        """A test begins in the process of this id, whose group is the worker's own."""
         ...
 
     def sample(self) -> Sample:
