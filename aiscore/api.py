@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aiscore.errors import UserError
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.results.model import Result
 from aiscore.spec import Mode, Suite

@@ -12,7 +12,8 @@ from aiscore.cli.files import can_ask
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
 from aiscore.execution.output import DIRECTORY
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume
+from aiscore.execution.run import execute
 from aiscore.report import escape, rows, text
 from aiscore.sampling import EARLY_STOP_ERROR, EARLY_STOP_PASSES
 from aiscore.scoring.stats import FEWEST_TO_STOP, PRECISION
