@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ QUICK_PASSES = 3
 PREPARE_LIMIT_S = 3600.0  # building, the pass that is running at the time limit, checking
 SEED_LIMIT = 1 << 32  # what every framework's generator takes
 AUTO = "auto"
+CHOICES: Mapping[str, type[StrEnum]] = {"suite": Suite, "only": Mode}
+"""Of the options that a command line and a script give as text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,21 @@ class Request:
             return self.timeout
         policy = self.policy()
         return max(policy.max_seconds, policy.hard_limit_s) + PREPARE_LIMIT_S
+
+
+def typed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request from options as they are given; raises UserError for no choice."""
+    return {
+        name: _choice(CHOICES[name], value) if name in CHOICES and value is not None else value
+        for name, value in options.items()
+    }
+
+
+def _choice(kind: type[StrEnum], text: str) -> StrEnum:
+    try:
+        return kind(text)
+    except ValueError:
+        raise UserError(f"there is no {text!r}", f"give one of: {', '.join(kind)}") from None
 
 
 def request_to_resume(path: Path, given: Mapping[str, Any]) -> Request:
