@@ -1,16 +1,12 @@
 """The calls that ``import aiscore`` offers."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
 
-from aiscore.errors import UserError
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume, typed
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.results.model import Result
-from aiscore.spec import Mode, Suite
-
-Choice = TypeVar("Choice", bound=StrEnum)
+from aiscore.spec import Suite
 
 
 def run(
@@ -42,28 +38,12 @@ def run(
     only those count then that are not the default. Ctrl-C returns what there is,
     marked interrupted. Raises ``aiscore.errors.UserError``.
     """
-    given = {key: value for key, value in locals().items() if value not in (None, False)}
-    options: dict[str, Any] = {
-        "suite": _member(Suite, suite),
-        "quick": quick,
-        "only": None if only is None else _member(Mode, only),
-        "tests": tests,
-        "backend": backend,
-        "device": device,
-        "rounds": rounds,
-        "passes": passes,
-        "early_stop": early_stop,
-        "max_seconds_per_test": max_seconds_per_test,
-        "timeout": timeout,
-        "memory_fraction": memory_fraction,
-        "seed": seed,
-        "label": label,
-        "price": price,
-        "currency": currency,
-        "output": None if output is None else Path(output),
-    }
+    given = dict(locals())
+    options = typed({key: value for key, value in given.items() if key not in ("resume", "yes")})
+    options["output"] = None if output is None else Path(output)
     if resume is None:
-        arguments = tuple(f"{key}={value}" for key, value in given.items())
+        said = {key: value for key, value in given.items() if value not in (None, False)}
+        arguments = tuple(f"{key}={value}" for key, value in said.items())
         request = Request(**options, arguments=arguments)
     else:
         standard = Request()
@@ -73,10 +53,3 @@ def run(
     if outcome.unsaved is not None:
         raise outcome.unsaved
     return outcome.result
-
-
-def _member(kind: type[Choice], value: str) -> Choice:
-    try:
-        return kind(value)
-    except ValueError:
-        raise UserError(f"there is no {value!r}", f"give one of: {', '.join(kind)}") from None

@@ -17,6 +17,7 @@ import ratios
 
 from aiscore.errors import UserError
 from aiscore.execution import run
+from aiscore.execution.request import Request
 from aiscore.execution.runner import Observer
 from aiscore.results.model import RoundRecord
 from aiscore.spec import Device, Status, Suite
@@ -84,7 +85,7 @@ def _measure(arguments: argparse.Namespace, watched: bool) -> RoundRecord:
         tempfile.TemporaryDirectory() as directory,
         mock.patch.object(run, "open_monitor", monitor),
     ):
-        request = run.Request(
+        request = Request(
             suite=arguments.suite,
             tests=arguments.test,
             passes=arguments.passes,

@@ -11,7 +11,8 @@ from aiscore.errors import UserError
 from aiscore.execution import process
 from aiscore.execution import run as run_module
 from aiscore.execution.process import Worker
-from aiscore.execution.run import Request, execute
+from aiscore.execution.request import Request
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.messages import Passes
 from aiscore.results.model import TestRecord

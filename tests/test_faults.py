@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from aiscore.errors import UserError
-from aiscore.execution import journal, process, run
+from aiscore.execution import journal, process, run, saving
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, read
 from aiscore.execution.process import Worker
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.messages import Passes
 from aiscore.results.store import load
@@ -128,7 +129,7 @@ def test_a_result_that_cannot_be_saved_is_in_its_journal(script, monkeypatch):
         raise UserError(f"cannot write {path}: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(run, "save", refuse)
+        patch.setattr(saving, "save", refuse)
         outcome = start()
     assert outcome.unsaved is not None
     assert outcome.unsaved.advice == (
@@ -143,14 +144,14 @@ def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(Journal, "append", no_room)
     monkeypatch.setattr(Journal, "whole", False)
-    save = run.save
+    save = saving.save
 
     def refuse_here(made, path):
         if path == OUTPUT:
             raise UserError(f"cannot write {path}: No space left on device")
         save(made, path)
 
-    monkeypatch.setattr(run, "save", refuse_here)
+    monkeypatch.setattr(saving, "save", refuse_here)
     notebook = Notebook()
     outcome = start(observer=notebook)
     assert sum("the run goes on" in note for note in notebook.notes) == 4

@@ -12,7 +12,8 @@ import pytest
 
 from aiscore.execution.journal import read
 from aiscore.execution.process import Worker
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.messages import Phase
 from aiscore.results.store import load

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from aiscore.execution import memory
-from aiscore.execution.run import Request, execute
+from aiscore.execution.request import Request
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.results.reference import peak_memory_bytes
 from aiscore.spec import Device, DeviceKind, Options

@@ -8,7 +8,8 @@ import pytest
 from aiscore import api
 from aiscore.errors import UserError
 from aiscore.execution.journal import Journal, journal_path, read
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.results.store import load, save
 from aiscore.spec import Mode, Status, Suite
@@ -212,7 +213,7 @@ def test_another_framework_device_or_environment_is_refused(script, monkeypatch)
     cut_off(2)
     script(software={"fake": "2"}, devices=[{"kind": "cpu", "index": 0, "name": "Other CPU"}])
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", "0")
-    monkeypatch.setattr("aiscore.execution.run.__version__", "9.9")
+    monkeypatch.setattr("aiscore.execution.setup.__version__", "9.9")
     with pytest.raises(UserError) as caught:
         resume()
     for difference in (

@@ -11,7 +11,8 @@ import pytest
 from aiscore.errors import UserError
 from aiscore.execution.journal import Journal
 from aiscore.execution.process import Worker
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume
+from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.messages import Passes
 from aiscore.report.rows import rounds_text, score_rows, status_text

@@ -12,7 +12,8 @@ from aiscore.cli.files import can_ask
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
 from aiscore.execution.output import DIRECTORY
-from aiscore.execution.run import Request, execute, request_to_resume
+from aiscore.execution.request import Request, request_to_resume, typed
+from aiscore.execution.run import execute
 from aiscore.report import escape, rows, text
 from aiscore.sampling import EARLY_STOP_ERROR, EARLY_STOP_PASSES
 from aiscore.scoring.stats import FEWEST_TO_STOP, PRECISION
@@ -101,26 +102,10 @@ STANDARD = Policy()
 @click.pass_context
 def command(
     context: click.Context,
-    suite: str,
-    quick: bool,
-    only: str | None,
-    tests: str | None,
-    backend: str,
-    device: str,
-    rounds: int,
-    passes: int | None,
-    early_stop: bool,
-    max_seconds_per_test: float | None,
-    timeout: float | None,
-    memory_fraction: float | None,
-    seed: int,
-    label: str | None,
-    price: float | None,
-    currency: str | None,
-    output: Path | None,
     resume: Path | None,
     as_json: bool,
     yes: bool,
+    **options: Any,
 ) -> None:
     """Measure this machine and write a result file.
 
@@ -128,30 +113,11 @@ def command(
     says that a test that was asked for is not ok, 130 that Ctrl-C or SIGTERM
     ended the run: the tests that were finished by then are in the result file.
     """
-    options: dict[str, Any] = {
-        "suite": Suite(suite),
-        "quick": quick,
-        "only": Mode(only) if only else None,
-        "tests": tests,
-        "backend": backend,
-        "device": device,
-        "rounds": rounds,
-        "passes": passes,
-        "early_stop": early_stop,
-        "max_seconds_per_test": max_seconds_per_test,
-        "timeout": timeout,
-        "memory_fraction": memory_fraction,
-        "seed": seed,
-        "label": label,
-        "price": price,
-        "currency": currency,
-        "output": output,
-    }
     if resume is None:
-        request = Request(**options, arguments=tuple(sys.argv[1:]))
+        request = Request(**typed(options), arguments=tuple(sys.argv[1:]))
     else:
         given = {name: value for name, value in options.items() if _is_given(context, name)}
-        request = request_to_resume(resume, given)
+        request = request_to_resume(resume, typed(given))
     progress = observer()
     outcome = execute(request, progress, lambda question: yes or _ask(question))
     result = outcome.result

@@ -348,14 +348,4 @@ def _record(
         peak_device_bytes=finished.peak_device_bytes if finished else None,
         telemetry=telemetry,
     )
-    return TestRecord(
-        id=test.id,
-        network=test.network,
-        title=test.title,
-        mode=test.mode,
-        batch=test.batch,
-        input=list(test.input),
-        status=status,
-        rounds=[round_] if started else [],
-        error=error,
-    )
+    return TestRecord.of(test, status, rounds=[round_] if started else [], error=error)

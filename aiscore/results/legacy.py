@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any
 
 from aiscore import __version__
 from aiscore.results import log_text
@@ -322,7 +321,7 @@ def _test_record(spec: TestSpec, rest: str) -> TestRecord | str:
     word = rest.strip(MARGIN).lower()
     if word in set(Status) - {Status.OK}:
         error = ErrorRecord(type="Printed", message="the log gives a status and no reason")
-        return _record(spec, status=Status(word), error=error)
+        return TestRecord.of(spec, Status(word), error=error)
     found = TIME.match(rest)
     if found is None:
         return "no time"
@@ -334,19 +333,7 @@ def _test_record(spec: TestSpec, rest: str) -> TestRecord | str:
         std_ms=None if std is None else float(std),
         digits=len(mean.partition(".")[2]),
     )
-    return _record(spec, status=Status.OK, printed=printed)
-
-
-def _record(spec: TestSpec, **outcome: Any) -> TestRecord:
-    return TestRecord(
-        id=spec.id,
-        network=spec.network,
-        title=spec.title,
-        mode=spec.mode,
-        batch=spec.batch,
-        input=list(spec.input),
-        **outcome,
-    )
+    return TestRecord.of(spec, Status.OK, printed=printed)
 
 
 def _result(run: _Run, name: str, digest: str, index: int) -> Result:
@@ -401,7 +388,7 @@ def _failed(run: _Run, suite: Suite) -> TestRecord | None:
         modes = set(Mode)
     for spec in specs.values():
         if spec.network == run.section and spec.mode in modes and spec.id not in run.tests:
-            return _record(spec, status=_status(run.error), error=run.error)
+            return TestRecord.of(spec, _status(run.error), error=run.error)
     return None
 
 

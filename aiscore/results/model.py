@@ -5,6 +5,7 @@ Raw samples and what was asked for are stored; scores are derived from them
 Times are seconds, sizes are bytes, instants are UTC in ISO 8601.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -17,7 +18,7 @@ from pydantic import (
     PositiveInt,
 )
 
-from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite
+from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite, TestSpec
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -145,6 +146,30 @@ class TestRecord(Strict):
     rounds: list[RoundRecord] = Field(default_factory=list)
     printed: PrintedTime | None = None
     error: ErrorRecord | None = None
+
+    @classmethod
+    def of(
+        cls,
+        test: TestSpec,
+        status: Status,
+        *,
+        rounds: Iterable[RoundRecord] = (),
+        printed: PrintedTime | None = None,
+        error: ErrorRecord | None = None,
+    ) -> "TestRecord":
+        """The record of a test as the suite has it."""
+        return cls(
+            id=test.id,
+            network=test.network,
+            title=test.title,
+            mode=test.mode,
+            batch=test.batch,
+            input=list(test.input),
+            status=status,
+            rounds=list(rounds),
+            printed=printed,
+            error=error,
+        )
 
     @property
     def ok_rounds(self) -> list[RoundRecord]:

@@ -1,0 +1,96 @@
+"""The set-up of a run: its device, and the result before its first test."""
+
+import os
+import uuid
+from dataclasses import asdict
+from datetime import datetime
+
+from aiscore import __version__
+from aiscore.errors import UserError
+from aiscore.execution.devices import choose_device, describe_backend, hides_gpus
+from aiscore.execution.plan import Plan
+from aiscore.execution.process import worker_environment
+from aiscore.execution.request import AUTO, Request
+from aiscore.execution.runner import Observer
+from aiscore.messages import Ready, Unavailable
+from aiscore.results.model import (
+    DeviceRecord,
+    EnvironmentRecord,
+    OptionsRecord,
+    PolicyRecord,
+    Result,
+    RunRecord,
+)
+from aiscore.spec import Device, DeviceKind
+from aiscore.system import gpu, host, software
+
+
+def set_up(
+    request: Request, plan: Plan, now: datetime, observer: Observer
+) -> tuple[Device, Result]:
+    """The device, and the result before its first test; raises UserError if it cannot run."""
+    observer.asking(request.backend)
+    ready = _ready(request.backend)
+    device = choose_device(request.device, ready.devices)
+    reading = gpu.read()
+    if request.device == AUTO:
+        _note_automatic(device, reading, observer)
+    variables = worker_environment(os.environ, device, request.options())
+    environment = EnvironmentRecord(
+        host=host.describe(),
+        gpus=reading.gpus,
+        software=software.describe(ready.software),
+        variables=software.steering_variables(variables),
+    )
+    return device, _header(request, plan, device, environment, now)
+
+
+def _ready(backend: str) -> Ready:
+    answer = describe_backend(backend)
+    if isinstance(answer, Unavailable):
+        raise UserError(answer.reason, answer.advice)
+    return answer
+
+
+def _note_automatic(device: Device, reading: gpu.Reading, observer: Observer) -> None:
+    observer.note(f"device chosen automatically: {device.name}")
+    if device.kind is DeviceKind.CPU and reading.gpus and not hides_gpus(os.environ):
+        observer.note(
+            f"this machine has an NVIDIA GPU ({reading.gpus[0]['name']}) that the framework"
+            " cannot use; pip install 'aiscore[cuda]', then 'aiscore info'"
+        )
+
+
+def _header(
+    request: Request,
+    plan: Plan,
+    device: Device,
+    environment: EnvironmentRecord,
+    started: datetime,
+) -> Result:
+    """The result before its first test."""
+    policy = request.policy()
+    return Result(
+        aiscore_version=__version__,
+        suite=request.suite,
+        protocol=policy.protocol,
+        backend=request.backend,
+        device=DeviceRecord(**asdict(device), automatic=request.device == AUTO),
+        policy=PolicyRecord(**asdict(policy)),
+        options=OptionsRecord(**asdict(request.options())),
+        environment=environment,
+        run=RunRecord(
+            id=uuid.uuid4().hex,
+            started_at=started.isoformat(timespec="seconds"),
+            duration_s=0,
+            arguments=list(request.arguments),
+            requested=[test.id for test in plan.tests],
+            quick=request.quick,
+            label=request.label,
+            price=request.price_record(),
+            seed=request.seed,
+            rounds=request.rounds,
+            timeout_s=request.timeout_s(),
+        ),
+        tests=[],
+    )
