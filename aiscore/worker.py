@@ -8,6 +8,7 @@ end when standard input ends, for then the parent is gone.
 """
 
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -66,6 +67,7 @@ def main(descriptor: int) -> None:
         send(Unavailable(reason=f"{error.framework} is not installed", advice=error.install))
         return
     import_s = time.perf_counter() - begin
+    gc.freeze()  # collections in the processes below would copy the pages that they share
     while True:
         status = _in_own_process(partial(do, job, backend, import_s, send))
         send(Ended(exit_status=status))

@@ -102,6 +102,7 @@ def test_what_was_asked_for_is_recorded(script):
     }
     result = run("1.1", request=request)
     assert (result.run.seed, result.run.label) == (7, "mine")
+    assert result.run.import_s is not None
     assert result.run.arguments == ["run", "--seed", "7"]
     assert result.options.memory_fraction == 0.5
     assert (result.policy.max_seconds, result.policy.passes) == (9, 22)

@@ -9,8 +9,8 @@ from aiscore.execution.request import Request
 from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.results.reference import peak_memory_bytes
-from aiscore.spec import Device, DeviceKind, Options
-from workloads.suite import FULL
+from aiscore.spec import Device, DeviceKind, Options, Suite
+from workloads.suite import FULL, TESTS
 
 GIB = 1 << 30
 BY_ID = {test.id: test for test in FULL}
@@ -78,9 +78,10 @@ def test_the_tests_before_and_after_a_skipped_one_run(script, peaks, tmp_path, m
     assert result.summary.scores["inference"].value is None
 
 
-def test_every_test_has_a_measured_peak_on_a_gpu():
-    known = peak_memory_bytes("tensorflow", DeviceKind.GPU)
-    assert known.keys() >= {test.id for test in FULL}
+@pytest.mark.parametrize("kind", [DeviceKind.CPU, DeviceKind.GPU])
+def test_every_test_has_a_measured_peak(kind):
+    known = peak_memory_bytes("tensorflow", kind)
+    assert known.keys() == {test.id for suite in Suite for test in TESTS[suite]}
     assert min(known.values()) > 50 << 20
 
 

@@ -19,7 +19,8 @@ def command(suite: str, as_json: bool) -> None:
 
     GFLOP is the forward pass of the whole batch; parameters are those that
     training updates; a test that takes its reference time scores 10000. MiB is
-    the peak memory measured with TensorFlow on a GPU with room to spare.
+    the peak memory measured with TensorFlow: of the whole process on a CPU, of
+    the card on a GPU with room to spare.
     """
     if as_json:
         click.echo(json.dumps(suite_document(Suite(suite)), indent=2))

@@ -42,7 +42,7 @@ def set_up(
         software=software.describe(ready.software),
         variables=software.steering_variables(variables),
     )
-    return device, _header(request, plan, device, environment, now)
+    return device, _header(request, plan, device, environment, now, ready.import_s)
 
 
 def _ready(backend: str) -> Ready:
@@ -67,6 +67,7 @@ def _header(
     device: Device,
     environment: EnvironmentRecord,
     started: datetime,
+    import_s: float,
 ) -> Result:
     """The result before its first test."""
     policy = request.policy()
@@ -83,6 +84,7 @@ def _header(
             id=uuid.uuid4().hex,
             started_at=started.isoformat(timespec="seconds"),
             duration_s=0,
+            import_s=import_s,
             arguments=list(request.arguments),
             requested=[test.id for test in plan.tests],
             quick=request.quick,

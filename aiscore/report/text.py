@@ -162,15 +162,15 @@ def render_suite(suite: Suite) -> str:
             f"{test['gflop']:.2f}",
             f"{test['parameters']:,}",
             f"{test['ref_ms']:g}",
-            _mib(test["peak_memory_bytes"]["gpu"]),
+            *(_mib(test["peak_memory_bytes"][kind]) for kind in ("cpu", "gpu")),
         )
         for test in tests
     ]
     header = (
         *("test", "network", "mode", "batch", "input"),
-        *("GFLOP", "parameters", "ref ms", "GPU MiB"),
+        *("GFLOP", "parameters", "ref ms", "CPU MiB", "GPU MiB"),
     )
-    return _table(header, lines, "lllrrrrrr") + "\n"
+    return _table(header, lines, "lllrrrrrrr") + "\n"
 
 
 def _mib(size_bytes: int | None) -> str:

@@ -195,6 +195,7 @@ class RunRecord(Strict):
     id: str
     started_at: str
     duration_s: NonNegativeFloat | None
+    import_s: NonNegativeFloat | None = None
     arguments: list[str]
     requested: list[str]
     quick: bool = False
