@@ -102,6 +102,7 @@ STANDARD = Policy()
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     resume: Path | None,
     as_json: bool,
     yes: bool,

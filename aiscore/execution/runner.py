@@ -243,7 +243,7 @@ class Runner:
 
     def _receive(
         self, worker: Worker, oom_kills: int | None, limit_s: float, begin: float
-    ) -> Message:
+    ) -> Ready | Unavailable | Phase | Passes | Finished:
         """The next message, or the failure that there is none ``limit_s`` after ``begin``."""
         left_s = max(0.0, begin + limit_s - time.monotonic())
         try:
