@@ -189,12 +189,16 @@ def _has_gpu() -> bool:
 
 
 def _variable(variable: Any) -> Any:
-    """A v1 variable that takes the place of a Keras variable in the current graph."""
+    """A v1 variable that takes the place of a Keras variable in the current graph.
+
+    Like the original's it is no resource: a step that updates a resource
+    copies it first wherever another operation may still read it.
+    """
     return v1.Variable(
         tf.zeros(variable.shape, variable.dtype),
         trainable=variable.trainable,
         name=variable.name,
-        use_resource=True,
+        use_resource=False,
     )
 
 
