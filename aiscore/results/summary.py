@@ -1,6 +1,7 @@
 """Everything derived from a result's samples: figures per test, scores, comparability."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import fsum, hypot
 from statistics import fmean
 from typing import Literal, TypedDict
@@ -75,8 +76,8 @@ def whole_rounds(result: Result) -> list[int]:
 
 def round_scores(result: Result) -> dict[str, list[float]]:
     """Each score in each whole round, before rounding, over the tests that are ok."""
-    valid = _valid(result)
-    modes = {spec.id: spec.mode.value for spec in TESTS[result.suite] if spec.id in valid}
+    counting = _counting(result)
+    modes = {spec.id: spec.mode.value for spec in TESTS[result.suite] if spec.id in counting}
     names = dict.fromkeys(["micro"] if result.suite is Suite.MICRO else modes.values())
     scores = {
         name: _round_scores(result, [id for id, mode in modes.items() if name in (mode, "micro")])
@@ -129,14 +130,15 @@ def resized(test: TestRecord, suite: Suite) -> bool:
     return test.batch != spec.batch or tuple(test.input) != spec.input
 
 
-def _specs(suite: Suite) -> dict[str, TestSpec]:
+@cache
+def _specs(suite: Suite) -> Mapping[str, TestSpec]:
     return {spec.id: spec for spec in TESTS[suite]}
 
 
-def _valid(result: Result) -> dict[str, score.Estimate]:
-    """Id to the figures (s) of each test that counts."""
+def _counting(result: Result) -> dict[str, TestRecord]:
+    """Id to each test that counts."""
     return {
-        test.id: figures(test)
+        test.id: test
         for test in result.tests
         if test.status is Status.OK and not resized(test, result.suite)
     }
@@ -219,8 +221,9 @@ def _mode_score(
     result: Result, specs: Sequence[TestSpec], by_round: Sequence[float]
 ) -> ScoreRecord:
     """The score over these tests, all of one mode; ``by_round`` is what it was in each round."""
-    valid = _valid(result)
-    ran = [spec.id for spec in specs if spec.id in valid]
+    counting = _counting(result)
+    valid = {spec.id: figures(counting[spec.id]) for spec in specs if spec.id in counting}
+    ran = list(valid)
     counts: Counts = {"tests_ok": len(ran), "tests_expected": len(specs)}
     if not ran:
         return ScoreRecord(value=None, **counts)
@@ -310,13 +313,13 @@ def _sum(inference: ScoreRecord, training: ScoreRecord, by_round: Sequence[float
 def _status(result: Result) -> Literal["complete", "partial", "interrupted"]:
     if result.run.interrupted:
         return "interrupted"
-    complete = len(_valid(result)) == len(TESTS[result.suite])
+    complete = len(_counting(result)) == len(TESTS[result.suite])
     return "complete" if complete else "partial"
 
 
 def _not_comparable_because(result: Result) -> list[str]:
     """Why the scores are not on the leaderboard's scale, in plain words."""
-    ok, expected = len(_valid(result)), len(TESTS[result.suite])
+    ok, expected = len(_counting(result)), len(TESTS[result.suite])
     named = [test.id for test in result.tests if resized(test, result.suite)]
     reasons = {
         "the micro suite has a scale of its own": result.suite is Suite.MICRO,

@@ -8,7 +8,7 @@ its reference has the same one.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, floor, fsum, log, sqrt
-from statistics import NormalDist, fmean, median, stdev
+from statistics import NormalDist, fmean, median
 
 SCALE = 10_000
 CONFIDENCE = 0.95
@@ -39,11 +39,12 @@ def estimate(counted_passes: Sequence[float]) -> Estimate:
     """The figures of one test from the passes that count (at least one)."""
     mean = fmean(counted_passes)
     n = len(counted_passes)
+    std = sqrt(fsum((value - mean) ** 2 for value in counted_passes) / n)
     return Estimate(
         mean=mean,
         median=median(counted_passes),
-        std=sqrt(fsum((value - mean) ** 2 for value in counted_passes) / n),
-        mean_error=stdev(counted_passes) / sqrt(n) if n > 1 else None,
+        std=std,
+        mean_error=std / sqrt(n - 1) if n > 1 else None,
     )
 
 
