@@ -3,7 +3,7 @@
 import pytest
 
 from aiscore.errors import UserError
-from aiscore.results.reference import cards, find_card, reference_ms
+from aiscore.results.reference import cards, find_card, reference_ms, suite_sha256
 from aiscore.spec import Suite
 from workloads.suite import TESTS
 
@@ -15,6 +15,18 @@ NUMBER_OF_CARDS = 41
 def test_every_test_has_a_reference_time_and_every_time_a_test(suite: Suite):
     assert list(reference_ms(suite)) == [test.id for test in TESTS[suite]]
     assert all(time > 0 for time in reference_ms(suite).values())
+
+
+@pytest.mark.parametrize(
+    ("suite", "sha256"),
+    [
+        (Suite.FULL, "fbe73ad0f1c0cb0fa34dcb7b4b41a0f807a7f3d7813df505288c5d28f3d07758"),
+        (Suite.MICRO, "97b4ca78617b540bcc2049d42398ae2b9b80026a95ae609f9c973e504a3af95b"),
+    ],
+)
+def test_a_suite_is_never_changed(suite: Suite, sha256: str):
+    """Results stand on it: another set of tests or references is another suite."""
+    assert suite_sha256(suite) == sha256
 
 
 def test_the_v100_row_is_official_and_has_no_times():

@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 import aiscore
 from aiscore.errors import UserError
+from aiscore.results.reference import suite_sha256
 from aiscore.results.store import load, load_checked, save, write_text
 from aiscore.results.summary import summarise
-from aiscore.spec import Status
+from aiscore.spec import Status, Suite
 from tests.results_factory import at_speed, passes_s, record, result
 from workloads.suite import FULL
 
+NO_SCORE = {"value": None, "tests_ok": 0, "tests_expected": 0}
 PASS = st.floats(min_value=1e-6, max_value=1e4)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
@@ -173,6 +175,14 @@ def change(*keys: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         (change("tests", 0, "rounds", 0, "round", to=2), "rounds that are not numbered from 1"),
         (change("tests", 0, "rounds", 0, "passes_s", to=[]), "test 1.1 is ok, but has no pass"),
         (change("tests", 0, "rounds", 0, "status", to="oom"), "test 1.1 is ok, but has no pass"),
+        (change("tests", 0, "rounds", 0, "passes_s", to=[0.1] * 23), "has more passes than"),
+        (change("policy", "passes", to=21), "test 1.1 has more passes than the policy allows"),
+        (change("run", "requested", to=["1.1"]), "test 1.2 was not asked for"),
+        (change("run", "seed", to=None), "run.seed or run.duration_s is missing"),
+        (change("device", "kind", to="unknown"), "device.kind is unknown"),
+        (change("suite_sha256", to="0" * 64), "its full suite has other tests or reference times"),
+        (change("suite_sha256", to=suite_sha256(Suite.MICRO)), "its full suite has other tests"),
+        (change("policy", "passes", to=10**400), "policy.passes: "),
         (change("tests", 0, "batch", to=0), "tests.0.batch: "),
         (change("tests", 0, "batch", to=1.5), "tests.0.batch: "),
         (change("policy", "passes", to=0), "policy.passes: "),
@@ -188,6 +198,29 @@ def test_a_file_that_contradicts_itself_or_the_suite_is_refused(
         load(written(tmp_path, made))
     assert problem in str(error.value)
     assert "\x1b" not in str(error.value)
+
+
+def test_more_rounds_than_were_asked_for_are_refused(tmp_path: Path):
+    made = document()
+    made["tests"][0]["rounds"] *= 2
+    made["tests"][0]["rounds"][1] = {**made["tests"][0]["rounds"][1], "round": 2}
+    with pytest.raises(UserError, match=r"test 1\.1 has more rounds than were asked for"):
+        load(written(tmp_path, made))
+
+
+@pytest.mark.parametrize("suite", Suite)
+def test_the_suite_of_this_release_is_known_by_its_hash(tmp_path: Path, suite: Suite):
+    made = result(suite=suite).model_copy(update={"suite_sha256": suite_sha256(suite)})
+    save(made, tmp_path / "result.json")
+    assert load(tmp_path / "result.json") == summarise(made)
+
+
+@pytest.mark.parametrize("key", ["label", "value", "summary"])
+def test_a_key_with_two_values_is_refused(tmp_path: Path, key: str):
+    text = json.dumps(document(), indent=1)
+    twice = text.replace(f'"{key}": ', f'"{key}": 1, "{key}": ', 1)
+    with pytest.raises(UserError, match="has two values for one key"):
+        load(written(tmp_path, twice))
 
 
 def test_a_number_too_large_for_a_float_is_refused(tmp_path: Path):
@@ -227,6 +260,24 @@ def test_what_another_release_judges_otherwise_is_no_mismatch(tmp_path: Path):
     made["summary"]["scores"]["ai"]["estimate"] = 5
     made["summary"]["not_comparable_because"] = ["other words", "and more"]
     assert load_checked(written(tmp_path, made))[1] == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        change("summary", "scores", "micro", to={**NO_SCORE, "value": 99_999}),
+        change("summary", "scores", "interval", to={**NO_SCORE, "value": 99_999}),
+        change("summary", "scores", "inference", to=None),
+        change("summary", "scores", "inference", "partial_value", to=99_999),
+        change("summary", "tests", 0, "network", to="estimate"),
+    ],
+)
+def test_a_score_is_what_the_samples_give_in_every_release(
+    tmp_path: Path, edit: Callable[[dict[str, Any]], None]
+):
+    made = document(aiscore_version="0.0.9")
+    edit(made)
+    assert load_checked(written(tmp_path, made))[1]
 
 
 def test_a_file_of_before_a_derived_figure_was_added_still_holds(tmp_path: Path):

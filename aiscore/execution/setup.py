@@ -21,6 +21,7 @@ from aiscore.results.model import (
     Result,
     RunRecord,
 )
+from aiscore.results.reference import suite_sha256
 from aiscore.spec import Device, DeviceKind
 from aiscore.system import gpu, host, software
 
@@ -74,6 +75,7 @@ def _header(
     return Result(
         aiscore_version=__version__,
         suite=request.suite,
+        suite_sha256=suite_sha256(request.suite),
         protocol=policy.protocol,
         backend=request.backend,
         device=DeviceRecord(**asdict(device), automatic=request.device == AUTO),

@@ -48,6 +48,7 @@ def show_document(result: Result) -> dict[str, Any]:
         "schema_version": result.schema_version,
         "aiscore_version": result.aiscore_version,
         "suite": result.suite.value,
+        "suite_sha256": result.suite_sha256,
         "protocol": result.protocol.value,
         "backend": result.backend,
         "label": result.run.label,

@@ -27,6 +27,7 @@ from aiscore.results.model import (
     RunRecord,
     TestRecord,
 )
+from aiscore.results.reference import suite_sha256
 from aiscore.results.summary import rounding_band, summarise
 from aiscore.spec import DeviceKind, Mode, Policy, Status, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
@@ -346,6 +347,7 @@ def _result(run: _Run, name: str, digest: str, index: int) -> Result:
         Result(
             aiscore_version=__version__,
             suite=suite,
+            suite_sha256=suite_sha256(suite),
             protocol=policy.protocol,
             backend="tensorflow",
             device=_device(run),

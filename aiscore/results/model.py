@@ -8,15 +8,7 @@ Times are seconds, sizes are bytes, instants are UTC in ISO 8601.
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
 
 from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite, TestSpec
 
@@ -26,7 +18,9 @@ SCHEMA_VERSION: Literal[1] = 1
 # arithmetic overflows: a file may hold anything.
 PassSeconds = Annotated[float, Field(ge=-1e9, le=1e9)]
 PrintedMilliseconds = Annotated[float, Field(ge=0, le=1e12)]
+Count = Annotated[int, Field(ge=1, lt=1 << 63)]
 Bytes = Annotated[int, Field(ge=0, lt=1 << 63)]
+Amount = Annotated[float, Field(ge=1e-9, le=1e15)]
 Reading = Annotated[float, Field(ge=-1e21, le=1e21)]
 
 
@@ -51,8 +45,8 @@ class PolicyRecord(Strict):
     """The timing policy in force (``aiscore.spec.Policy``)."""
 
     protocol: Protocol
-    passes: PositiveInt
-    min_passes: PositiveInt
+    passes: Count
+    min_passes: Count
     max_seconds: NonNegativeFloat
     hard_limit_s: NonNegativeFloat
     early_stop: bool = False
@@ -111,10 +105,10 @@ class RoundRecord(Strict):
     ``status`` is how this round of it ended; one that is not ok counts for nothing.
     """
 
-    round: PositiveInt
+    round: Count
     status: Status = Status.OK
     passes_s: list[PassSeconds] = Field(default_factory=list)
-    prepare_s: NonNegativeFloat | None = None
+    prepare_s: PassSeconds | None = None
     peak_rss_bytes: Bytes | None = None
     peak_device_bytes: Bytes | None = None
     telemetry: TelemetryRecord | None = None
@@ -140,8 +134,8 @@ class TestRecord(Strict):
     network: str
     title: str
     mode: Mode
-    batch: PositiveInt
-    input: list[PositiveInt]
+    batch: Count
+    input: list[Count]
     status: Status
     rounds: list[RoundRecord] = Field(default_factory=list)
     printed: PrintedTime | None = None
@@ -180,7 +174,7 @@ class TestRecord(Strict):
 class PriceRecord(Strict):
     """What a device costs, as its user says."""
 
-    amount: PositiveFloat
+    amount: Amount
     currency: str = Field(min_length=1, max_length=12)
 
 
@@ -201,7 +195,7 @@ class RunRecord(Strict):
     quick: bool = False
     label: str | None = None
     seed: int | None
-    rounds: PositiveInt = 1
+    rounds: Count = 1
     timeout_s: NonNegativeFloat | None = None
     resumed_at: list[str] = Field(default_factory=list)
     interrupted: bool = False
@@ -216,8 +210,8 @@ class ImportRecord(Strict):
 
     log: str
     sha256: str
-    first_line: PositiveInt
-    last_line: PositiveInt
+    first_line: Count
+    last_line: Count
     version: str | None = None
     printed_scores: dict[str, int] = Field(default_factory=dict)
 
@@ -285,11 +279,12 @@ class Summary(Strict):
 
 
 class Result(Strict):
-    """One result file."""
+    """One result file. ``suite_sha256``: of its suite's tests and reference times."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     aiscore_version: str
     suite: Suite
+    suite_sha256: str | None = None
     protocol: Protocol
     backend: str
     device: DeviceRecord

@@ -1,5 +1,6 @@
 """Reference times and cards (reference_scores.json), and measured peaks of memory (memory.json)."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from aiscore.errors import UserError
 from aiscore.spec import DeviceKind, Mode, Suite
-from workloads.suite import FULL
+from workloads.suite import FULL, TESTS
 
 MODES = {"inference": {Mode.INFERENCE}, "training": {Mode.TRAINING}, "ai": set(Mode)}
 MIB = 1 << 20
@@ -64,6 +65,16 @@ def reference_ms(suite: Suite) -> Mapping[str, float]:
     """Test id to the time in milliseconds that scores 10000."""
     times: dict[str, float] = _document()["reference"][suite.value]
     return times
+
+
+@cache
+def suite_sha256(suite: Suite) -> str:
+    """The hash of what its scores stand on: the suite's tests and their reference times."""
+    rows = [
+        (test.id, test.network, test.mode, test.batch, test.input, test.target, reference)
+        for test, reference in zip(TESTS[suite], reference_ms(suite).values(), strict=True)
+    ]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from aiscore.results.model import (
     TestRecord,
     TestSummary,
 )
+from aiscore.results.reading import read
+from aiscore.results.reference import suite_sha256
 from aiscore.results.summary import counted_passes_s, derive, summarise
 from aiscore.scoring import score
-from aiscore.spec import Status, TestSpec
+from aiscore.spec import DeviceKind, Status, TestSpec
 from workloads.suite import TESTS
 
 SHORTEST_S = 1e-9  # what the clock can tell
@@ -32,8 +35,16 @@ ADDED_LATER = {
     if not field.is_required()
 }
 """What a file of before may lack."""
-VERSION_BOUND = ("estimate", "interval", "because", "comparable", "checks")
-"""What another release may judge anew."""
+JUDGED = {
+    "checks",
+    "comparable_with_leaderboard",
+    "estimate",
+    "estimate_error",
+    "interval",
+    "interval_kind",
+    "not_comparable_because",
+}
+"""What another release may judge otherwise."""
 
 
 def save(result: Result, path: Path) -> None:
@@ -72,7 +83,8 @@ def load(path: Path) -> Result:
 def load_checked(path: Path) -> tuple[Result, list[str]]:
     """As ``load``, and where the stored summary is not what the samples give."""
     stored = _read(path)
-    return summarise(stored), _mismatches(stored)
+    made = derive(stored)
+    return stored.model_copy(update={"summary": made}), _mismatches(stored, made)
 
 
 def check(path: Path) -> list[str]:
@@ -84,19 +96,27 @@ def check(path: Path) -> list[str]:
         stored = Result.model_validate_json(_result_text(path, _text(path)), strict=True)
     except ValidationError as error:
         return _violations(error)
-    return _contradictions(stored) or _mismatches(stored)
+    return _contradictions(stored) or _mismatches(stored, derive(stored))
 
 
-def _mismatches(stored: Result) -> list[str]:
-    """Where the summary in the file is not what its samples give."""
+def _mismatches(stored: Result, summary: Summary) -> list[str]:
+    """Where the summary in the file is not this one, which its samples give."""
     if stored.summary is None:
         return []
-    found = _differences(
-        "", stored.summary.model_dump(exclude_unset=True), derive(stored).model_dump()
-    )
+    said, made = stored.summary.model_dump(exclude_unset=True), summary.model_dump()
     if stored.aiscore_version != __version__:
-        found = [line for line in found if not any(word in line for word in VERSION_BOUND)]
-    return found
+        said, made = _unjudged(said), _unjudged(made)
+    return _differences("", said, made)
+
+
+def _unjudged(summary: dict[str, Any]) -> dict[str, Any]:
+    """What every release derives alike."""
+    scores = {name: record and _less(record) for name, record in summary["scores"].items()}
+    return {**_less(summary), "scores": scores}
+
+
+def _less(tree: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in tree.items() if key not in JUDGED}
 
 
 def _read(path: Path) -> Result:
@@ -135,14 +155,9 @@ def _result_text(path: Path, text: str) -> str:
 
 def _text(path: Path) -> str:
     try:
-        if path.exists() and not path.is_file():
-            raise UserError(f"{path} is not a file", "name a result file")
-        text = path.read_bytes().decode("utf-8")
+        text = read(path, "name a result file").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not text, so not a result", "name a result file") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"cannot read {path}: {reason}", "name a result file") from error
     if not text.strip():
         raise UserError(f"{path} is empty", "run it again")
     return text
@@ -152,8 +167,14 @@ def _json(path: Path, text: str) -> Any:
     def refuse(constant: str) -> None:
         raise UserError(f"{path} holds {constant}, which is no measurement", "run it again")
 
+    def make(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):  # one reader takes the first of them, another one the last
+            raise UserError(f"{path} has two values for one key", "run it again")
+        return made
+
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=make)
     except json.JSONDecodeError as error:
         if text.lstrip()[0] == "{" and _is_cut_off(error):
             raise UserError(f"{path} is cut off at line {error.lineno}", "run it again") from error
@@ -185,29 +206,55 @@ def _violations(error: ValidationError) -> list[str]:
 def _contradictions(result: Result) -> list[str]:
     """What every field allows for itself, but the suite or another field does not."""
     specs = {spec.id: spec for spec in TESTS[result.suite]}
-    ids = [test.id for test in result.tests]
-    if len(set(ids)) < len(ids):
-        repeated = next(test for test in ids if ids.count(test) > 1)
-        return [f"test {repeated!r} stands there twice"]
+    ids = Counter(test.id for test in result.tests)
+    for test, count in ids.items():
+        if count > 1:
+            return [f"test {test!r} stands there twice"]
     unknown = [test for test in [*ids, *result.run.requested] if test not in specs]
     if unknown:
         return [f"the {result.suite} suite has no test {unknown[0]!r}"]
-    if result.protocol is not result.policy.protocol:
-        return ["protocol and policy.protocol differ"]
-    imported = result.imported is not None
-    problems = [_contradiction(test, specs[test.id], imported) for test in result.tests]
+    whole = _whole_contradiction(result)
+    if whole:
+        return [whole]
+    problems = [_contradiction(result, test, specs[test.id]) for test in result.tests]
     return [problem for problem in problems if problem]
 
 
-def _contradiction(test: TestRecord, spec: TestSpec, imported: bool) -> str | None:
+def _whole_contradiction(result: Result) -> str | None:
+    """The same of what is no test's."""
+    if result.suite_sha256 not in (None, suite_sha256(result.suite)):
+        return f"its {result.suite} suite has other tests or reference times than this release's"
+    if result.protocol is not result.policy.protocol:
+        return "protocol and policy.protocol differ"
+    if result.imported:
+        return None
+    if result.device.kind is DeviceKind.UNKNOWN:
+        return "device.kind is unknown, but the result was not imported"
+    if result.run.seed is None or result.run.duration_s is None:
+        return "run.seed or run.duration_s is missing, but the result was not imported"
+    return None
+
+
+def _contradiction(result: Result, test: TestRecord, spec: TestSpec) -> str | None:
     if (test.network, test.mode) != (spec.network, spec.mode):
         return f"test {test.id} is {spec.network} {spec.mode}, not {test.network!r} {test.mode}"
-    if imported:
+    if test.id not in result.run.requested:
+        return f"test {test.id} was not asked for"
+    if result.imported:
         return _printed_contradiction(test)
     if test.printed:
         return f"test {test.id} has a printed time, but the result was not imported"
-    if test.status is not Status.OK:
-        return None
+    if test.status is Status.OK and (problem := _ok_contradiction(test)):
+        return problem
+    if any(record.round > result.run.rounds for record in test.rounds):
+        return f"test {test.id} has more rounds than were asked for"
+    if any(len(record.passes_s) > result.policy.passes for record in test.rounds):
+        return f"test {test.id} has more passes than the policy allows"
+    return None
+
+
+def _ok_contradiction(test: TestRecord) -> str | None:
+    """The same for a test that is ok."""
     rounds = test.ok_rounds
     if not rounds or not all(record.passes_s for record in rounds):
         return f"test {test.id} is ok, but has no pass"

@@ -8,6 +8,7 @@ from aiscore.spec import DeviceKind
 
 GIB = 2**30
 POWER = "gpu_power_w"
+LEAST_W, MOST_W = 1e-9, 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ def worth(result: Result) -> Worth:
     return Worth(
         price=result.run.price,
         power_w=_power_w(result),
-        power_limit_w=_positive(own_gpu(result).get("power_limit_w", "")),
+        power_limit_w=_number(own_gpu(result).get("power_limit_w", "")),
         memory_gib=memory / GIB if memory else None,
     )
 
@@ -61,8 +62,7 @@ def _power_w(result: Result) -> float | None:
     seconds = sum(duration for _, duration in watched)
     if result.device.kind is not DeviceKind.GPU or not seconds:
         return None
-    mean = sum(power * duration for power, duration in watched) / seconds
-    return mean if mean > 0 else None
+    return _sane(sum(power * duration for power, duration in watched) / seconds)
 
 
 def own_gpu(result: Result) -> Mapping[str, str]:
@@ -75,10 +75,14 @@ def own_gpu(result: Result) -> Mapping[str, str]:
     return found[0] if len(found) == 1 else {}
 
 
-def _positive(text: str) -> float | None:
+def _number(text: str) -> float | None:
     """The number, if it is one: what could not be read has a reason in its place."""
     try:
-        number = float(text)
+        return _sane(float(text))
     except ValueError:
         return None
-    return number if 0 < number < float("inf") else None
+
+
+def _sane(watts: float) -> float | None:
+    """Those that a division by them cannot go beyond all numbers."""
+    return watts if LEAST_W <= watts <= MOST_W else None
