@@ -10,10 +10,13 @@ from aiscore.errors import UserError
 from aiscore.execution.output import DIRECTORY
 from aiscore.report import rows
 from aiscore.report.escape import terminal
+from aiscore.results import reading
 from aiscore.results.legacy import Log, read_log, score_mismatches
 from aiscore.results.model import Result
 from aiscore.results.store import save
 
+ADVICE = "name a log of ai-benchmark's console output"
+MOST_MIB = 8
 MOST_SHOWN = 20  # unread lines
 WIDTH = 100  # characters of an unread line that are shown
 
@@ -37,9 +40,9 @@ def command(context: click.Context, log: str, output: str | None, yes: bool, as_
     several files; PATH is then a folder. Scores are computed from the printed
     times. Exits with 1 if the log printed a score that these cannot give.
     """
-    read = read_log(_bytes(log), Path(log).name)
+    read = read_log(reading.read(Path(log), ADVICE, MOST_MIB), Path(log).name)
     if not read.results:
-        raise UserError(_nothing(log, read), "name a log of its console output")
+        raise UserError(_nothing(log, read), ADVICE)
     _report_unread(log, read)
     paths = _paths(Path(log), output, len(read.results))
     for path in paths:
@@ -56,14 +59,6 @@ def command(context: click.Context, log: str, output: str | None, yes: bool, as_
         for line in lines:
             click.echo(terminal(f"{path}: {line}"), err=True)
     context.exit(1 if any(mismatches) else 0)
-
-
-def _bytes(log: str) -> bytes:
-    try:
-        return Path(log).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"cannot read {log}: {reason}", "name a console log") from error
 
 
 def _nothing(log: str, read: Log) -> str:

@@ -18,6 +18,7 @@ from aiscore.errors import UserError
 from aiscore.execution.rounds import join
 from aiscore.results import store
 from aiscore.results.model import Result, TestRecord
+from aiscore.results.reading import require_sane, unreadable
 
 
 def journal_path(result_path: Path) -> Path:
@@ -47,10 +48,9 @@ class Journal:
             part.unlink(missing_ok=True)
             raise
 
-    @property
-    def whole(self) -> bool:
-        """Whether all that was added is on disk."""
-        return not self._unwritten
+    def is_whole(self) -> bool:
+        """Whether all that was added is on disk, and the file still has its name."""
+        return not self._unwritten and self.path.exists()
 
     def append(self, record: TestRecord) -> None:
         """Adds a finished test.
@@ -107,18 +107,19 @@ def read(path: Path) -> Result:
 
 def _whole_lines(path: Path) -> list[str]:
     """The lines that have an end; at least one."""
+    advice = "run it again"
     try:
+        require_sane(path, advice)
         with path.open("rb") as file:
             _lock(file)
             data = file.read()
     except BlockingIOError as error:
         raise UserError(f"a run is still writing {path}", "wait for its end") from error
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot read {path}: {reason}", "run it again") from error
+        raise unreadable(path, error, advice) from error
     *lines, _ = data.decode(errors="replace").split("\n")
     if not lines:
-        raise UserError(f"{path} was cut off before its first test", "run it again")
+        raise UserError(f"{path} was cut off before its first test", advice)
     return lines
 
 

@@ -14,7 +14,8 @@ def next_round(asked: Plan, result: Result) -> tuple[int, Plan] | None:
     result's scores are not known well enough.
     """
     records = {test.id: test for test in result.tests}
-    for number in range(1, result.run.rounds + 1):
+    begun = max((len(record.rounds) for record in records.values()), default=0)
+    for number in range(1, min(result.run.rounds, begun + 1) + 1):
         tests = tuple(test for test in asked.tests if _is_due(records.get(test.id), number))
         if tests:
             return None if _is_settled(result) else (number, Plan(asked.suite, tests))

@@ -14,7 +14,7 @@ def save_or_tell(result: Result, path: Path, journal: Journal) -> UserError | No
     try:
         save(result, path)
     except UserError as error:
-        if journal.whole:
+        if journal.is_whole():
             resume = f"make room, then: aiscore run --resume {path}"
             return UserError(error.problem, f"its tests are in {journal.path}; {resume}")
         return UserError(error.problem, _save_elsewhere(result, path, journal))

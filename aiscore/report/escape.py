@@ -2,14 +2,17 @@
 
 import re
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+LONGEST = 10_000  # characters: no honest text has more, and wrapping a megabyte takes for ever
+FULL_WIDTH = ("\uff1d", "\uff0b", "\uff0d", "\uff20")  # some spreadsheets take them for these
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", *FULL_WIDTH)
 
 
 def terminal(text: str) -> str:
     r"""The text on one line, what does not print written as \x1b and the like."""
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
+        for char in shown
     )
 
 

@@ -235,10 +235,10 @@ def _differences(compared: Compared) -> str:
     if not lines:
         return "Set-up: no difference known."
     count = len(compared.subjects)
-    widest = max(len(key) for key, *_ in lines)
+    widest = min(WIDTH // 2, max(len(key) for key, *_ in lines))
     width = max(12, (WIDTH - widest) // count - 2)
     header = ("set-up", *LETTERS[:count])
-    return _table(header, lines, "l" * (count + 1), widths=(None, *[width] * count))
+    return _table(header, lines, "l" * (count + 1), widths=(widest, *[width] * count))
 
 
 def _normalized(compared: Compared) -> str:

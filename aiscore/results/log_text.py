@@ -12,9 +12,10 @@ BYTE_ORDER_MARKS = {
 }
 HEAD = 1000  # bytes; enough to see whether every second one is zero
 LINE_END = re.compile(r"\r\n|\r|\n")
-ESCAPED_CHARACTERS = re.compile(r"(?:\\+u[0-9a-fA-F]{4})+")
-ESCAPED_LINE_END = re.compile(r"(?:\\+r)?\\+n")
-ESCAPED_MARK = re.compile(r'\\+(["/])')
+# From the first of several backslashes on: trying each of them would take for ever.
+ESCAPED_CHARACTERS = re.compile(r"(?<!\\)(?:\\++u[0-9a-fA-F]{4})+")
+ESCAPED_LINE_END = re.compile(r"(?<!\\)(?:\\++r)?\\++n")
+ESCAPED_MARK = re.compile(r'(?<!\\)\\++(["/])')
 COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 

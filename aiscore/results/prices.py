@@ -10,7 +10,9 @@ from pydantic import ValidationError
 
 from aiscore.errors import UserError
 from aiscore.results.model import PriceRecord, Result
+from aiscore.results.reading import read
 
+MOST_MIB = 1
 EXAMPLE = 'write: "NVIDIA H200" = {price = 30000, currency = "EUR"}'
 
 Prices = Mapping[str, PriceRecord]
@@ -50,11 +52,10 @@ def priced(result: Result, prices: Prices) -> Result:
 
 
 def _document(path: Path) -> dict[str, Any]:
+    data = read(path, "name a prices file", MOST_MIB)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8")
         document = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}", "name a prices file") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} holds no prices: {error}", EXAMPLE) from error
     if not isinstance(document, dict):
