@@ -3,6 +3,7 @@
 import errno
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,8 @@ from aiscore.execution.process import Worker
 from aiscore.execution.request import Request, request_to_resume
 from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
-from aiscore.messages import Passes
+from aiscore.messages import Passes, Phase
+from aiscore.report.rows import failed_checks
 from aiscore.results.store import load
 from tests.results_factory import at_speed, result
 
@@ -93,9 +95,9 @@ def test_a_journal_writes_what_it_owes_when_there_is_room_again(tmp_path, monkey
         patch.setattr(journal.os, "fsync", no_room)
         with pytest.raises(OSError, match="No space left"):
             written.append(made.tests[1])
-    assert not written.whole
+    assert not written.is_whole()
     written.append(made.tests[2])
-    assert written.whole
+    assert written.is_whole()
     written.close()
     assert read(tmp_path / "journal") == made
 
@@ -143,7 +145,7 @@ def test_a_result_that_cannot_be_saved_is_in_its_journal(script, monkeypatch):
 def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(Journal, "append", no_room)
-    monkeypatch.setattr(Journal, "whole", False)
+    monkeypatch.setattr(Journal, "is_whole", lambda journal: False)
     save = saving.save
 
     def refuse_here(made, path):
@@ -158,6 +160,32 @@ def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monk
     assert outcome.unsaved is not None
     place = Path(outcome.unsaved.advice.removeprefix("it is in "))
     assert load(place) == outcome.result
+
+
+def test_a_directory_that_is_removed_meanwhile_costs_no_test(script, monkeypatch, tmp_path):
+    class Remover(Notebook):
+        def ended(self, record) -> None:
+            shutil.rmtree("results", ignore_errors=True)
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    Path("results").mkdir()
+    asked = Request(backend="fake", tests="1,2", output=Path("results/r.json"))
+    outcome = execute(asked, Remover(), lambda question: True)
+    assert outcome.unsaved is not None
+    assert load(Path(outcome.unsaved.advice.removeprefix("it is in "))) == outcome.result
+    assert set(statuses(outcome).values()) == {"ok"}
+
+
+def test_a_run_killed_between_its_result_and_its_journals_end_is_resumed_to_the_same(script):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "remove", Journal.close)
+        before = start()
+    assert JOURNAL.exists()
+    notebook = Notebook()
+    after = execute(request_to_resume(OUTPUT, {}), notebook, lambda question: False)
+    assert notebook.notes == ["nothing is missing in result.json"]
+    assert after.result.tests == before.result.tests
+    assert os.listdir() == [OUTPUT.name]
 
 
 def test_a_directory_that_cannot_be_written_is_refused_before_any_work(script):
@@ -189,6 +217,86 @@ def test_a_clock_that_is_set_back_overwrites_no_result(script, monkeypatch):
         f"20261130T100000Z-fake-cpu{suffix}.json" for suffix in ("", "-2", "-3")
     ]
     assert len({load(path).run.id for path in paths}) == 3
+
+
+@pytest.mark.parametrize("pass_ms", [0, -3])
+def test_a_clock_that_is_set_back_in_a_pass_ends_its_test_and_no_other(script, pass_ms):
+    script(tests={"1.1": {"passes_ms": [9, 5, pass_ms, 5]}})
+    outcome = start("1")
+    assert statuses(outcome) == {"1.1": "crash", "1.2": "ok"}
+    first = outcome.result.tests[0]
+    assert first.error is not None
+    assert (first.error.type, first.error.message) == ("Clock", "a pass took no time or less")
+    assert first.rounds[0].passes_s[:3] == [0.009, 0.005, pass_ms / 1000], "measured is measured"
+    assert load(OUTPUT) == outcome.result
+    assert [check.name for check in failed_checks(outcome.result)] == ["clock_trouble"]
+
+
+def test_a_clock_that_is_set_back_before_a_run_is_resumed_changes_nothing(script, monkeypatch):
+    script(tests={"1.2": {"failure": "oom"}})
+    before = start("1")
+
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(2001, 1, 1, tzinfo=UTC)
+
+    monkeypatch.setattr(run, "datetime", Earlier)
+    script()
+    after = execute(request_to_resume(OUTPUT, {}), Notebook(), lambda question: False)
+    assert statuses(after) == {"1.1": "ok", "1.2": "ok"}
+    assert after.result.run.resumed_at == ["2001-01-01T00:00:00+00:00"]
+    assert after.result.run.started_at == before.result.run.started_at
+    assert load(OUTPUT) == after.result
+
+
+def test_processes_of_others_are_left_alone(script, monkeypatch):
+    monkeypatch.setattr(process, "GRACE_S", 0.5)
+    script(tests={"1.1": {"failure": "stubborn"}, "1.2": {"failure": "kill"}})
+    with (
+        subprocess.Popen(["sleep", "60"]) as sibling,
+        subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger,
+    ):
+        asked = Request(backend="fake", tests="1", output=OUTPUT, timeout=2)
+        outcome = execute(asked, Notebook(), lambda question: True)
+        assert statuses(outcome) == {"1.1": "timeout", "1.2": "crash"}
+        assert (sibling.poll(), stranger.poll()) == (None, None)
+        sibling.kill()
+        stranger.kill()
+
+
+def test_a_framework_that_is_gone_in_the_middle_fails_the_tests_that_are_left(script):
+    class Saboteur(Notebook):
+        def ended(self, record) -> None:
+            script(start="missing")
+
+    script(tests={"1.2": {"failure": "hang"}})
+    asked = Request(backend="fake", tests="1,2", output=OUTPUT, timeout=2)
+    outcome = execute(asked, Saboteur(), lambda question: True)
+    assert statuses(outcome) == {"1.1": "ok", "1.2": "timeout", "2.1": "crash", "2.2": "crash"}
+    error = outcome.result.tests[-1].error
+    assert error is not None
+    assert error.message == "Fakework is not installed: pip install fakework"
+
+
+@pytest.mark.parametrize(
+    "message", [Phase(test="2.1", phase="passes"), Passes(test="19.1", passes_s=(1.0,))]
+)
+def test_a_worker_that_speaks_out_of_turn_is_not_believed(script, monkeypatch, message):
+    receive = Worker.receive
+    said = []
+
+    def receive_another(worker, limit_s):
+        real = receive(worker, limit_s)
+        if real == Phase(test="1.1", phase="passes") and not said:
+            said.append(message)
+            return message
+        return real
+
+    monkeypatch.setattr(Worker, "receive", receive_another)
+    outcome = start("1.1,2.1")
+    assert said
+    assert statuses(outcome) == {"1.1": "crash", "2.1": "ok"}
 
 
 def test_a_worker_that_prints_megabytes_leaves_its_last_lines(script):

@@ -30,6 +30,8 @@ from aiscore.execution.process import (
 from aiscore.execution.rounds import join
 from aiscore.messages import Ended, Finished, Job, Message, Passes, Phase, Ready, Unavailable
 from aiscore.results.model import ErrorRecord, RoundRecord, TelemetryRecord, TestRecord
+from aiscore.results.store import SHORTEST_S
+from aiscore.scoring.score import counted
 from aiscore.spec import Status, TestSpec
 from aiscore.system.host import count_oom_kills
 from aiscore.system.monitor import Monitor
@@ -225,6 +227,10 @@ class Runner:
                     self._passes_s.extend(passes_s)
                 case Finished(status=Status.OK) if not self._passes_s:
                     raise _out_of_turn(message)
+                case Finished(status=Status.OK) if min(counted(self._passes_s)) < SHORTEST_S:
+                    error = ErrorRecord(type="Clock", message="a pass took no time or less")
+                    self._end_test(Status.CRASH, message, error)
+                    return
                 case Finished():
                     self._end_test(message.status, message, _error(message, worker))
                     return
