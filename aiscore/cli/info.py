@@ -105,4 +105,4 @@ def _backend_facts(backend: Document) -> dict[str, str]:
 
 
 def _facts(facts: dict[str, str]) -> list[str]:
-    return [f"  {name:<18} {escape.terminal(value)}" for name, value in facts.items()]
+    return [f"  {escape.terminal(f'{name:<18} {value}')}" for name, value in facts.items()]

@@ -138,7 +138,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(state: State, problem: str, advice: str, exit_code: int = 2) -> int:
     """Called while an error is handled."""
     if state.debug:
-        traceback.print_exc()
+        for trace in traceback.format_exc().splitlines():
+            click.echo(escape.terminal(trace), err=True)
     line = f"{problem.rstrip('.')}; {advice}" if advice else problem
     click.echo(f"aiscore: error: {escape.terminal(line)}", err=True)
     return exit_code
