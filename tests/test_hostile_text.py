@@ -1,5 +1,6 @@
 """Text that means harm, wherever a file, a log or a machine may hold text: every output is safe."""
 
+import ast
 import csv
 import io
 import json
@@ -129,6 +130,17 @@ def test_a_path_in_a_file_is_not_followed(tmp_path: Path):
     for command in ("show", "publish -o -", "leaderboard --with", "compare 2070"):
         assert "precious" not in aiscore(*command.split(), tmp_path / "r.json").out
     assert secret.read_text() == "precious"
+
+
+def test_nothing_of_a_file_can_be_evaluated():
+    root = Path(__file__).parent.parent
+    for path in [*root.glob("aiscore/**/*.py"), *root.glob("workloads/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                assert not names & {"pickle", "marshal", "shelve", "yaml"}, path
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in {"eval", "exec", "compile"}, path
 
 
 def test_a_log_is_imported_without_harm(tmp_path: Path):

@@ -12,6 +12,9 @@ import aiscore
 from aiscore.cli import main as main_module
 from aiscore.cli.main import COMMANDS, main, module_of
 from aiscore.errors import UserError
+from aiscore.results.store import save
+from tests.results_factory import record, result
+from workloads.suite import FULL
 
 FRAMEWORKS = {"tensorflow", "keras", "jax", "torch", "onnxruntime"}
 HEAVY = {*FRAMEWORKS, "numpy", "scipy", "pydantic", "rich", "tabulate", "psutil"}
@@ -70,6 +73,15 @@ def test_the_start_imports_nothing_heavy(arguments):
 
 def test_the_engine_imports_no_framework():
     assert not imported_by("run", "--tests", "no-such-test") & FRAMEWORKS
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_only_rounds_that_tell_bring_numpy_and_scipy(tmp_path, rounds):
+    made = [{"round": number + 1, "passes_s": [9.0, 1.0, 1.0]} for number in range(rounds)]
+    path = str(tmp_path / "r.json")
+    save(result([record(spec, rounds=made) for spec in FULL]), Path(path))
+    for command in (["compare", path, path], ["compare", "2070", path], ["show", path]):
+        assert not imported_by(*command) & {"numpy", "scipy"}
 
 
 def test_no_arguments_is_help_and_a_usage_error(capsys):

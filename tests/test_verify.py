@@ -89,6 +89,12 @@ def test_the_document(make, tmp_path: Path):
     assert shown.code == 2
 
 
+def test_a_file_of_a_later_release_is_refused_politely(make):
+    shown = aiscore("verify", make(version=('"schema_version": 1', '"schema_version": 2')))
+    assert shown.code == 2
+    assert "was written by a newer aiscore; upgrade: pip install -U aiscore" in shown.err
+
+
 def test_control_characters_do_not_reach_the_terminal(make):
     path = make(key=('"seed": 42', '"seed": 42, "\\u001b[31m": 1'))
     shown = aiscore("verify", path)
