@@ -16,10 +16,12 @@ from aiscore.scoring.score import geometric_mean
 
 ROUNDS = stats.ROUNDS_THAT_TELL
 ROUNDS_PER_TEST = 5  # with fewer, 42 tests at once find nothing or too much
-MARGIN = 0.01
 SIGNIFICANT = 0.05
-# What two hosts with one card differed by at most, rounded up: 50745 against 44800 in training
-# (docs/comparing.md). Without an interval, less than that tells nothing of the devices.
+# The noise floor with an interval: two runs of one machine must not be told apart by it, which
+# benchmarks/same.py measures (docs/method.md).
+MARGIN = 0.01
+# The noise floor without one: what two hosts with the same card differed by, rounded up (an H200,
+# 50745 against 44800 in training, docs/comparing.md). Less tells nothing of the devices.
 NOISE_FLOOR = 0.15
 
 
