@@ -166,3 +166,24 @@ def test_what_has_no_comparable_score_has_no_standing(tmp_path: Path, made):
     shown = json.loads(aiscore("leaderboard", "--with", tmp_path / "r.json", "--json").out)
     assert shown["standing"] is None
     assert json.loads(aiscore("leaderboard", "--json").out)["standing"] is None
+
+
+def test_prices_give_a_column_of_value_by_the_score_sorted_by(tmp_path: Path):
+    prices = tmp_path / "prices.toml"
+    prices.write_text('currency = "EUR"\n"NVIDIA GeForce RTX 2070 SUPER" = 500\n')
+    save(result(label="mine"), tmp_path / "r.json")
+    given = ("--with", tmp_path / "r.json", "--price", 4000, "--currency", "EUR")
+    shown = aiscore("leaderboard", "--prices", prices, *given).out
+    assert "AI/price" in shown
+    assert "48.5 / EUR" in shown
+    assert "5.00 / EUR" in shown
+    assert "24.2 / EUR" in aiscore("leaderboard", "--prices", prices, "--sort", "training").out
+    priced = {row["device"]: row for row in rows("--prices", prices, *given) if row["price"]}
+    assert priced["mine"]["score_per"]["ai"]["price"] == 5
+    assert priced["NVIDIA GeForce RTX 2070 SUPER"]["price"]["amount"] == 500
+    assert "price" not in aiscore("leaderboard").out
+
+
+def test_a_price_is_that_of_a_result():
+    refused = aiscore("leaderboard", "--price", 4000, "--currency", "EUR")
+    assert (refused.code, "--price was given 1 times for 0" in refused.err) == (2, True)

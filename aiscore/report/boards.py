@@ -6,10 +6,19 @@ from typing import Any, Literal
 
 from aiscore.report.rows import status_text, summary_of
 from aiscore.results.model import Result, ScoreRecord
-from aiscore.results.reference import MODES, Card, cards
+from aiscore.results.prices import Prices
+from aiscore.results.reference import Card, cards
+from aiscore.results.worth import Worth, score_per, worth
 from aiscore.spec import DeviceKind
 
 Basis = Literal["whole", "part", "estimate", "other scale"]
+MARKS: Mapping[Basis, str] = {"whole": "", "part": "*", "estimate": "~", "other scale": "!"}
+LEGEND = {
+    "*": "over the tests that ran only: no full score",
+    "~": "estimated from the quick subset",
+    "!": "not run as the leaderboard's rows were",
+    "^": "on another stack than TensorFlow's own for CPUs and CUDA",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +45,24 @@ class BoardRow:
     scores: Mapping[str, Figure | None]
     source_kind: str
     completeness: str
+    worth: Worth
     source: str = ""
     stack: str | None = None
     rank: int | None = None
     mine: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def score_per(self) -> dict[str, dict[str, float]]:
+        """Each whole score, over each quantity that is known."""
+        return score_per(
+            {
+                name: figure.value
+                for name, figure in self.scores.items()
+                if figure and figure.basis in ("whole", "other scale")
+            },
+            self.worth,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +86,19 @@ def leaderboard(
     kind: DeviceKind | None = None,
     source_kind: str | None = None,
     completeness: str | None = None,
+    prices: Prices | None = None,
 ) -> list[BoardRow]:
     """The rows by that score, the highest first; scores over a part of their tests come last.
 
-    The filters hold for cards; a result is always shown.
+    The filters and the prices hold for cards; a result is always shown, at its own price.
     """
     shown = [
-        _card_row(card)
+        card_row(card, prices or {})
         for card in cards()
         if kind in (None, card.kind)
         and source_kind in (None, card.source_kind)
         and completeness in (None, card.completeness_kind)
-    ] + ([_result_row(mine)] if mine else [])
+    ] + ([result_row(mine)] if mine else [])
     ordered = sorted(shown, key=lambda row: _place(row.scores[sort]))
     ranked = [row for row in ordered if _basis(row.scores[sort]) == "whole"]
     ranks = {id(row): place for place, row in enumerate(ranked, start=1)}
@@ -117,6 +140,8 @@ def leaderboard_document(rows: Sequence[BoardRow], sort: str) -> dict[str, Any]:
                 "source_kind": row.source_kind,
                 "completeness": row.completeness,
                 "stack": row.stack,
+                "price": (price := row.worth.price) and price.model_dump(mode="json"),
+                "score_per": row.score_per,
                 **row.details,
             }
             for row in rows
@@ -134,7 +159,8 @@ def _place(figure: Figure | None) -> tuple[int, int]:
     return int(figure.basis == "part"), -figure.value
 
 
-def _card_row(card: Card) -> BoardRow:
+def card_row(card: Card, prices: Prices) -> BoardRow:
+    """The card, at its price if the prices have one."""
     return BoardRow(
         device=card.device,
         kind=card.kind,
@@ -146,6 +172,7 @@ def _card_row(card: Card) -> BoardRow:
         completeness=card.completeness,
         source=card.source_url,
         stack=card.stack,
+        worth=Worth(price=prices.get(card.device.lower())),
         details={
             "tf_version": card.tf_version,
             "platform": card.platform,
@@ -161,18 +188,20 @@ def _card_basis(card: Card, score: str) -> Basis:
     return "whole" if card.is_whole(score) else "part"
 
 
-def _result_row(result: Result) -> BoardRow:
+def result_row(result: Result) -> BoardRow:
+    """The result, by its label or its device."""
     summary = summary_of(result)
     return BoardRow(
         device=result.run.label or result.device.name,
         kind=result.device.kind,
         scores={
-            name: _result_figure(summary.scores[name], summary.not_comparable_because)
-            for name in MODES
+            name: _result_figure(record, summary.not_comparable_because)
+            for name, record in summary.scores.items()
         },
         source_kind="imported log" if result.imported else "this result",
         completeness=status_text(result),
         mine=True,
+        worth=worth(result),
         details={"not_comparable_because": summary.not_comparable_because},
     )
 

@@ -114,13 +114,19 @@ def status_text(result: Result) -> str:
     summary = summary_of(result)
     if summary.status == "complete":
         return "complete"
-    records = {name: record for name, record in summary.scores.items() if record}
-    whole = records.get("micro") or records["ai"]
+    _, whole = main_score(result)
     if whole.tests_ok == whole.tests_expected:
         return "complete, interrupted in a later round"
     kind = "partial, interrupted" if summary.status == "interrupted" else "partial"
     quick = ", the quick subset" if result.run.quick else ""
     return f"{kind} ({whole.tests_ok} of {whole.tests_expected}){quick}"
+
+
+def main_score(result: Result) -> tuple[str, ScoreRecord]:
+    """The score over all tests of the suite: its name and what there is of it."""
+    records = {name: record for name, record in summary_of(result).scores.items() if record}
+    name = "micro" if "micro" in records else "ai"
+    return name, records[name]
 
 
 def failed_checks(result: Result) -> list[CheckRecord]:
@@ -195,7 +201,7 @@ def value_lines(sides: Sequence[Priced]) -> list[list[str]]:
     return [
         [
             f"{SCORE_TITLES[name]} per {QUANTITIES[of]}",
-            *(_per(value_of(side, name, of), side[1], of) for side in sides),
+            *(per_text(value_of(side, name, of), side[1], of) for side in sides),
         ]
         for name, of in value_keys(sides)
     ]
@@ -216,7 +222,8 @@ def value_of(side: Priced, name: str, of: str) -> float | None:
     return score_per(*side).get(name, {}).get(of)
 
 
-def _per(value: float | None, known: Worth, of: str) -> str:
+def per_text(value: float | None, known: Worth, of: str) -> str:
+    """What there is of a score for one of a quantity; a price has its currency."""
     if value is None:
         return "-"
     currency = f" / {known.price.currency}" if known.price and of == "price" else ""

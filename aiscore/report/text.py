@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import tabulate
 
 from aiscore.report import comparisons, rows
-from aiscore.report.boards import BoardRow, Figure, standing
+from aiscore.report.boards import LEGEND, MARKS, BoardRow, Figure, standing
 from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
 from aiscore.results.model import Result, TestSummary
@@ -91,33 +91,37 @@ def _not_comparable(result: Result) -> str:
     return _wrapped("", f"Not comparable with the leaderboard: {reasons}.")
 
 
-MARKS = {"whole": "", "part": "*", "estimate": "~", "other scale": "!"}
-LEGEND = {
-    "*": "* over the tests that ran only: no full score",
-    "~": "~ estimated from the quick subset",
-    "!": "! not run as the leaderboard's rows were",
-    "^": "^ on another stack than TensorFlow's own for CPUs and CUDA",
-}
-
-
 def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:
     """The cards, the result among them with an arrow, and where each is from."""
     sources = list(dict.fromkeys(row.source for row in board if row.source))
+    per_price = [
+        rows.per_text(row.score_per.get(sort, {}).get("price"), row.worth, "price") for row in board
+    ]
+    priced = set(per_price) != {"-"}
     lines = [
         (
             ">" if row.mine else "" if row.rank is None else str(row.rank),
             row.device,
             row.kind.value,
             *(_figure(row.scores[name]) for name in ("inference", "training", "ai")),
+            *([value] if priced else []),
             _origin(row, sources),
         )
-        for row in board
+        for row, value in zip(board, per_price, strict=True)
     ]
-    header = ("#", "device", "kind", "inference", "training", "AI", "source and completeness")
-    table = _table(header, lines, "rllrrrl", widths=(None, 24, None, None, None, None, 18))
+    value_header = [f"{'AI' if sort == 'ai' else sort}/price"] if priced else []
+    header = (
+        *("#", "device", "kind", "inference", "training", "AI"),
+        *value_header,
+        "source and completeness",
+    )
+    figures = 3 + len(value_header)
+    table = _table(
+        header, lines, f"rll{'r' * figures}l", widths=(None, 24, None, *[None] * figures, 18)
+    )
     used = {line[column][:1] for line in lines for column in (3, 4, 5)}
     used |= {"^"} if any(row.stack for row in board) else set()
-    legend = [text for mark, text in LEGEND.items() if mark in used]
+    legend = [f"{mark} {meaning}" for mark, meaning in LEGEND.items() if mark in used]
     listed = [f"[{number}] {terminal(source)}" for number, source in enumerate(sources, start=1)]
     parts = [_standing(board, sort), "\n".join([table, *legend]), "\n".join(listed)]
     return "\n\n".join(part for part in parts if part) + "\n"
