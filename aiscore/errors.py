@@ -10,3 +10,7 @@ class UserError(Exception):
         self.problem = problem
         self.advice = advice
         super().__init__(f"{problem}: {advice}" if advice else problem)
+
+    def __reduce__(self) -> tuple[type["UserError"], tuple[str, str]]:
+        """So that it arrives whole from another process."""
+        return type(self), (self.problem, self.advice)

@@ -1,6 +1,7 @@
 """Results made to measure, for the tests."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
 from typing import Any
 
 from aiscore.results.model import (
@@ -12,6 +13,8 @@ from aiscore.results.model import (
     Result,
     RoundRecord,
     RunRecord,
+    SeriesRecord,
+    TelemetryRecord,
     TestRecord,
 )
 from aiscore.results.reference import reference_ms
@@ -112,3 +115,56 @@ def at_speed(
         for spec in TESTS[suite]
         if wanted is None or spec.id in wanted
     ]
+
+
+def measured(seed: int, device: str = "NVIDIA H200") -> Result:
+    """A result as large as a real one: no two passes alike, sensors read in every test."""
+    random = Random(seed)  # noqa: S311  no secret
+    tests = [
+        record(
+            spec,
+            rounds=[
+                RoundRecord(
+                    round=1,
+                    passes_s=[  # to a nanosecond, as they are timed
+                        round(reference_ms(Suite.FULL)[spec.id] / 1e3 * random.gauss(1, 0.02), 9)
+                        for _ in range(PASSES)
+                    ],
+                    prepare_s=random.uniform(1, 9),
+                    peak_rss_bytes=random.randrange(1 << 33),
+                    peak_device_bytes=random.randrange(1 << 36),
+                    telemetry=_telemetry(random),
+                )
+            ],
+        )
+        for spec in TESTS[Suite.FULL]
+    ]
+    return result(tests, device=device, label=f"{device}, host {seed}")
+
+
+def _telemetry(random: Random) -> TelemetryRecord:
+    """Every sensor of a GPU server, with the digits that it gives."""
+    gauges: dict[str, Callable[[], float]] = {
+        "cpu_others_share": lambda: random.uniform(0, 0.05),
+        "cpu_stolen_share": lambda: 0,
+        "cpu_frequency_mhz": lambda: random.uniform(2000, 3800),
+        "gpu_sm_clock_mhz": lambda: random.randrange(1200, 1980, 15),
+        "gpu_memory_clock_mhz": lambda: 3201,
+        "gpu_temperature_c": lambda: random.randrange(30, 70),
+        "gpu_power_w": lambda: random.randrange(100_000, 700_000) * 0.001,
+        "gpu_utilization_percent": lambda: random.randrange(101),
+        "gpu_memory_used_bytes": lambda: random.randrange(1 << 20) << 16,
+    }
+    series = {
+        name: SeriesRecord(min=low, median=middle, max=high)
+        for name, gauge in gauges.items()
+        for low, middle, high in [sorted(gauge() for _ in range(3))]
+    }
+    return TelemetryRecord(
+        duration_s=random.uniform(1, 30),
+        samples=random.randrange(2, 60),
+        cost_s=random.uniform(0, 0.01),
+        series=series,
+        shares={"gpu_throttled": 0, "gpu_sw_power_cap": random.randrange(10) / 9},
+        totals={"gpu_energy_j": random.randrange(10**7) * 0.001, "cpu_core_throttles": 0},
+    )

@@ -29,7 +29,7 @@ def imported_by(*arguments):
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
     )
-    return set(done.stderr.split())
+    return set(done.stderr.splitlines()[-1].split())
 
 
 @pytest.fixture
@@ -82,6 +82,14 @@ def test_only_rounds_that_tell_bring_numpy_and_scipy(tmp_path, rounds):
     save(result([record(spec, rounds=made) for spec in FULL]), Path(path))
     for command in (["compare", path, path], ["compare", "2070", path], ["show", path]):
         assert not imported_by(*command) & {"numpy", "scipy"}
+
+
+def test_tables_import_nothing_that_pages_need(tmp_path):
+    save(result(), tmp_path / "r.json")
+    imported = imported_by("publish", str(tmp_path / "r.json"), "-o", str(tmp_path / "t.md"))
+    assert not imported & {*FRAMEWORKS, "scipy", "jinja2", "vl_convert"}
+    imported = imported_by("compare", str(tmp_path / "r.json"), str(tmp_path / "r.json"))
+    assert not imported & {*FRAMEWORKS, "jinja2", "vl_convert"}
 
 
 def test_no_arguments_is_help_and_a_usage_error(capsys):

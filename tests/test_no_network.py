@@ -61,6 +61,8 @@ def files(script):
         "publish a.json b.json -o t.md",
         "publish a.json b.json -o t.csv",
         "publish a.json b.json -o t.json",
+        "publish a.json b.json -o t.html --price 1 --price 2 --currency EUR",
+        "publish a.json b.json -o t.svg",
         "import card.txt",
         "verify a.json b.json",
         "tests",

@@ -1,6 +1,7 @@
 """The files that users name: read with a warning where they do not hold, written with care."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -8,15 +9,20 @@ import click
 from aiscore.errors import UserError
 from aiscore.report.escape import terminal
 from aiscore.results.model import Result
-from aiscore.results.store import load_checked, write_text
+from aiscore.results.store import load_checked, write_bytes, write_text
 
 
 def read_result(path: str) -> tuple[Result, bool]:
     """The result, recomputed, and whether the file holds; where not, stderr says so."""
     result, mismatches = load_checked(Path(path))
+    report_mismatches(path, mismatches)
+    return result, not mismatches
+
+
+def report_mismatches(path: str, mismatches: Iterable[str]) -> None:
+    """Says on stderr where the file does not hold."""
     for line in mismatches:
         click.echo(terminal(f"{path} does not hold: {line}"), err=True)
-    return result, not mismatches
 
 
 def may_write(path: str, yes: bool) -> None:
@@ -34,9 +40,11 @@ def can_ask() -> bool:
     return sys.stdin.isatty()
 
 
-def write(path: str, text: str) -> None:
+def write(path: str, content: str | bytes) -> None:
     """To the file, whole or not at all; to stdout for ``-``."""
     if path == "-":
-        click.echo(text, nl=False)
+        click.echo(content, nl=False)
+    elif isinstance(content, bytes):
+        write_bytes(Path(path), content)
     else:
-        write_text(Path(path), text)
+        write_text(Path(path), content)

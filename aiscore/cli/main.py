@@ -26,7 +26,7 @@ COMMANDS = {
     "compare": "Compare result files and leaderboard cards with the first of them.",
     "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
     "import": "Turn a console LOG of ai-benchmark into a result file.",
-    "publish": "Write a score table of the RESULT files, a column for each.",
+    "publish": "Write a score table of the RESULT files, a page or a picture.",
     "verify": "Check the RESULT files: their schema, and all that is derived from their samples.",
     "tests": "List the tests: network, mode, batch, input, work, size and reference time.",
     "info": "Show the machine, and what each backend needs.",

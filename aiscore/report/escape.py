@@ -16,6 +16,12 @@ def terminal(text: str) -> str:
     )
 
 
+def short(text: str, most: int) -> str:
+    """As for a terminal, and cut to so many letters."""
+    shown = terminal(text)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
 def markdown(text: str) -> str:
     """The text as a table cell that shows it and nothing else."""
     return re.sub(r"([\\`*_{}\[\]<>#|~$!&])", r"\\\1", terminal(text))

@@ -54,15 +54,20 @@ def save(result: Result, path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes the file whole or not at all, in UTF-8; raises UserError if it cannot.
+    """As ``write_bytes``, in UTF-8.
 
     What UTF-8 cannot hold (half a surrogate pair from a log) becomes a question mark.
     """
+    write_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes the file whole or not at all; raises UserError if it cannot."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("x", encoding="utf-8", errors="replace", newline="") as file:
+        with part.open("xb") as file:
             try:
-                file.write(text)
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
                 os.replace(part, path)
@@ -101,7 +106,7 @@ def check(path: Path) -> list[str]:
 
 def _mismatches(stored: Result, summary: Summary) -> list[str]:
     """Where the summary in the file is not this one, which its samples give."""
-    if stored.summary is None:
+    if stored.summary is None or stored.summary == summary:
         return []
     said, made = stored.summary.model_dump(exclude_unset=True), summary.model_dump()
     if stored.aiscore_version != __version__:

@@ -1,0 +1,242 @@
+"""One self-contained page: results and leaderboard cards, to sort, filter and compare offline."""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from tarfile import BLOCKSIZE, TarInfo
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from aiscore import __version__
+from aiscore.report import charts, rows
+from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, result_row
+from aiscore.report.escape import short
+from aiscore.results.model import Result
+from aiscore.results.prices import Prices
+from aiscore.results.reference import Card, cards, find_card
+from aiscore.scoring.compare import NOISE_FLOOR
+from workloads.suite import FULL, MICRO
+
+MOST_EMBEDDED = 200  # results; a page of more holds their rows only
+TEMPLATES = files("aiscore.report").joinpath("templates")
+SCRIPTS = ("text.js", "details.js", "compare.js", "table.js", "main.js")
+ANCHOR = "NVIDIA Tesla V100 SXM2 32GB"
+LONGEST_TITLE = 80  # letters of a name in it
+END_OF_ARCHIVE = bytes(2 * BLOCKSIZE)
+SMALL, FAST = 9, 4  # how hard gzip works: a file of many results is made in a minute
+DIGITS = 4  # of a time
+ROW_ADDRESS = "https://row.invalid/"  # Vega takes whole addresses only
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page; and the results file beside it, where the page does not hold them."""
+
+    html: str
+    archive: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the table, its times by test, and what else is said of it: titles and texts.
+
+    ``packed`` is the result file, compressed; a card has none.
+    """
+
+    row: BoardRow
+    times_ms: Mapping[str, float]
+    facts: Sequence[Sequence[str]]
+    packed: bytes = b""
+
+
+def embedded_entry(result: Result) -> Entry:
+    """The row of a summarised result that the page holds whole."""
+    facts = rows.published_facts([result])
+    return Entry(result_row(result), _times_ms(result), facts, _packed(_file(result), SMALL))
+
+
+def archived_entry(result: Result, name: str, archive_name: str) -> Entry:
+    """The row of a result that is a file of that name in the results file beside the page."""
+    content = _file(result)
+    header = TarInfo(name)
+    header.size = len(content)
+    padding = bytes(-len(content) % BLOCKSIZE)
+    facts = [["Result file", f"{name} in {archive_name}"]]
+    packed = _packed(header.tobuf() + content + padding, FAST)
+    return Entry(result_row(result), _times_ms(result), facts, packed)
+
+
+def _file(result: Result) -> bytes:
+    return result.model_dump_json().encode()
+
+
+def _packed(content: bytes, level: int) -> bytes:
+    """The same content makes the same bytes."""
+    return gzip.compress(content, level, mtime=0)
+
+
+def make_page(results: Iterable[Entry], prices: Prices, archive_name: str | None = None) -> Page:
+    """The page of these results and of all leaderboard cards.
+
+    It holds the results, or they are in a file of that name, a tar archive,
+    compressed in pieces: one gzip member for each result.
+    """
+    entries = [*results, *(_card_entry(card, prices) for card in cards())]
+    packed = [entry.packed for entry in entries if entry.packed]
+    if archive_name is None:
+        embedded = [base64.b64encode(one).decode("ascii") for one in packed]
+        return Page(_render(entries, embedded, ""), None)
+    closing = f"The result files are in {archive_name}."
+    return Page(_render(entries, [], closing), b"".join([*packed, _packed(END_OF_ARCHIVE, FAST)]))
+
+
+def _times_ms(result: Result) -> dict[str, float]:
+    tests = rows.summary_of(result).tests
+    return {test.id: test.mean_ms for test in tests if test.mean_ms is not None}
+
+
+def _card_entry(card: Card, prices: Prices) -> Entry:
+    """With what its source says, and its value for the price."""
+    row = card_row(card, prices)
+    known = {
+        "TensorFlow": card.tf_version,
+        "Platform": card.platform,
+        "Processor": card.cpu,
+        "Note": card.note,
+    }
+    scores = {name: value for name, value in card.scores.items() if card.is_whole(name)}
+    facts = [
+        *([title, text] for title, text in known.items() if text),
+        *rows.value_lines([(scores, row.worth)]),
+    ]
+    return Entry(row, {test: mean for test, (mean, _) in card.tests.items()}, facts)
+
+
+def _render(entries: Sequence[Entry], packed: Sequence[str], closing: str) -> str:
+    style = _template("page.css")
+    script = "\n".join(_template(name) for name in SCRIPTS)
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    page = environment.from_string(_template("page.html"))
+    return page.render(
+        policy=_policy(style, script),
+        version=__version__,
+        title=_title(entries),
+        lead=_lead(entries),
+        closing=closing,
+        style=style,
+        data=_json(_document(entries, len(packed))),
+        packed=packed,
+        script=script,
+        charts=list(_charts(entries)),
+    )
+
+
+def _charts(entries: Sequence[Entry]) -> Iterator[dict[str, str]]:
+    """Score against price, for each currency in which two rows or more have a price."""
+    for currency, points in charts.by_currency([entry.row for entry in entries]).items():
+        if len(points) > 1:
+            chart = charts.price_chart(points, currency, charts.IN_THE_PAGE, ROW_ADDRESS)
+            yield {
+                "title": f"AI score against price in {currency}",
+                "svg": charts.draw(chart).replace(f'href="{ROW_ADDRESS}', 'href="#row-'),
+            }
+
+
+def _template(name: str) -> str:
+    return TEMPLATES.joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing is loaded from anywhere, and only this style and this script count."""
+    hashes = {
+        name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+        for name, text in {"style": style, "script": script}.items()
+    }
+    sources = "; ".join(f"{name}-src 'sha256-{digest}'" for name, digest in hashes.items())
+    return f"default-src 'none'; {sources}; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _title(entries: Sequence[Entry]) -> str:
+    """Of one result the device, of several what they are."""
+    names = [short(entry.row.device, LONGEST_TITLE) for entry in entries if entry.row.mine]
+    return f"{names[0]}: deep learning scores" if len(names) == 1 else "Deep learning scores"
+
+
+def _lead(entries: Sequence[Entry]) -> str:
+    """What is shown, and on what scale."""
+    anchor = find_card(ANCHOR).scores
+    count = sum(entry.row.mine for entry in entries)
+    shown = "one result" if count == 1 else f"{count:,} results"
+    return (
+        f"{shown[0].upper()}{shown[1:]} of aiscore beside {len(entries) - count} cards of the"
+        f" public AI-Benchmark leaderboard, where a Tesla V100 SXM2 32GB has"
+        f" {anchor['inference']:,} in inference and {anchor['training']:,} in training."
+        " A higher score is faster; the AI score is the sum of the two."
+    )
+
+
+def _document(entries: Sequence[Entry], embedded: int) -> dict[str, Any]:
+    """What the page's script works with."""
+    tests = [spec for spec in FULL + MICRO if any(spec.id in entry.times_ms for entry in entries)]
+    scores = [
+        name for name in rows.SCORE_TITLES if any(entry.row.scores.get(name) for entry in entries)
+    ]
+    quantities = Counter(
+        of for entry in entries for per in entry.row.score_per.values() for of in per
+    )
+    return {
+        "embedded": embedded,
+        "scores": scores,
+        "titles": rows.SCORE_TITLES,
+        "quantities": {of: text for of, text in rows.QUANTITIES.items() if of in quantities},
+        "marks": MARKS,
+        "legend": LEGEND,
+        "noise_floor": NOISE_FLOOR,
+        "tests": [{"id": spec.id, "title": spec.title, "mode": spec.mode.value} for spec in tests],
+        "rows": [_row(entry, [spec.id for spec in tests]) for entry in entries],
+    }
+
+
+def _row(entry: Entry, tests: Sequence[str]) -> dict[str, Any]:
+    row = entry.row
+    found = {
+        "name": row.device if row.device.strip() else "unnamed",
+        "kind": row.kind.value,
+        "origin": "result" if row.source_kind == "this result" else row.source_kind,
+        "state": row.completeness.split(",")[0].split()[0],
+        "status": row.completeness,
+        "stack": row.stack,
+        "source": row.source,
+        "mine": row.mine,
+        "price": row.worth.price and row.worth.price.model_dump(mode="json"),
+    }
+    return {
+        **{key: value for key, value in found.items() if value},
+        "scores": {
+            name: {"value": figure.value, "basis": figure.basis}
+            for name, figure in row.scores.items()
+            if figure
+        },
+        "per": {
+            name: {of: _rounded(value) for of, value in per.items()}
+            for name, per in row.score_per.items()
+        },
+        "facts": entry.facts,
+        "times": [_rounded(entry.times_ms.get(test)) for test in tests],
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{DIGITS}g}")
+
+
+def _json(document: dict[str, Any]) -> str:
+    """JSON that no text in it can end: it has no angle bracket."""
+    text = json.dumps(document, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")

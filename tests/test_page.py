@@ -1,0 +1,216 @@
+"""The published page: whole in one file, true to the results, and safe to open."""
+
+import base64
+import hashlib
+import io
+import os
+import re
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from aiscore.cli.published import MANY
+from aiscore.report.page import MOST_EMBEDDED, Page, archived_entry, embedded_entry, make_page
+from aiscore.results.model import PriceRecord, Result
+from aiscore.results.prices import Prices
+from aiscore.results.reference import cards
+from aiscore.results.store import check, load, save
+from aiscore.results.summary import summarise
+from tests import hostile, pages
+from tests.command_line import aiscore
+from tests.results_factory import at_speed, measured, result
+from workloads.suite import QUICK
+
+EUR = PriceRecord(amount=4000, currency="EUR")
+
+
+def make(*results: Result, prices: Prices | None = None) -> Page:
+    return make_page([embedded_entry(summarise(one)) for one in results], prices or {})
+
+
+def rows_of(*results: Result, prices: Prices | None = None) -> list[dict]:
+    return pages.data(make(*results, prices=prices).html)["rows"]
+
+
+def test_results_come_first_then_every_card():
+    shown = rows_of(result(label="mine"), result(at_speed(2)))
+    assert [row["name"] for row in shown[:2]] == ["mine", "NVIDIA H200"]
+    assert [row["name"] for row in shown[2:]] == [card.device for card in cards()]
+    assert [row.get("mine", False) for row in shown] == [True] * 2 + [False] * len(cards())
+
+
+def test_a_row_has_the_scores_and_what_they_stand_on():
+    whole, quick, part, other = rows_of(
+        result(),
+        result(at_speed(only=QUICK), quick=True),
+        result(at_speed(only=["1.1", "1.2"])),
+        result(backend="fake"),
+    )[:4]
+    assert whole["scores"]["ai"] == {"value": 20000, "basis": "whole"}
+    assert [row["scores"]["ai"]["basis"] for row in (quick, part, other)] == [
+        "estimate",
+        "part",
+        "other scale",
+    ]
+    assert [row["state"] for row in (whole, quick, part)] == ["complete", "partial", "partial"]
+    facts = dict(whole["facts"])
+    assert facts["AI score"] == "20000"
+    assert facts["On the leaderboard's scale"] == "yes"
+
+
+def test_times_stand_in_the_order_of_the_tests():
+    document = pages.data(make(result(at_speed(only=["1.2", "5.1"]))).html)
+    times = dict(
+        zip([test["id"] for test in document["tests"]], document["rows"][0]["times"], strict=True)
+    )
+    assert {test: time for test, time in times.items() if time} == {"1.2": 265, "5.1": 48}
+
+
+def test_a_card_has_its_source_and_what_that_says():
+    row = next(row for row in rows_of(result()) if row["name"] == "NVIDIA GeForce RTX 2070 SUPER")
+    assert row["source"].startswith("https://")
+    assert dict(row["facts"])["TensorFlow"] == "2.4.1"
+    assert row["scores"]["ai"] == {"value": 24265, "basis": "whole"}
+
+
+def test_the_results_are_in_the_page_as_the_files_that_verify_accepts(tmp_path: Path):
+    made = [result(label="a"), result(at_speed(only=QUICK), quick=True)]
+    held = pages.results(make(*made).html)
+    for content, one in zip(held, made, strict=True):
+        (tmp_path / "r.json").write_bytes(content)
+        assert check(tmp_path / "r.json") == []
+        assert load(tmp_path / "r.json") == summarise(one)
+
+
+def test_the_same_results_make_the_same_page():
+    assert make(result()) == make(result())
+
+
+def test_more_results_than_a_page_holds_are_in_one_file_beside_it(tmp_path: Path):
+    made = [summarise(result(label=name)) for name in "abc"]
+    entries = [archived_entry(one, f"{one.run.label}.json", "x.tar.gz") for one in made]
+    page = make_page(entries, {}, "x.tar.gz")
+    assert pages.results(page.html) == []
+    assert page.archive
+    with tarfile.open(fileobj=io.BytesIO(page.archive)) as archive:
+        assert archive.getnames() == ["a.json", "b.json", "c.json"]
+        archive.extractall(tmp_path, filter="data")
+    for one in made:
+        assert check(tmp_path / f"{one.run.label}.json") == []
+        assert load(tmp_path / f"{one.run.label}.json") == one
+    third = pages.data(page.html)["rows"][2]
+    assert third["facts"] == [["Result file", "c.json in x.tar.gz"]]
+    assert third["times"], "two rows can be compared all the same"
+
+
+def test_the_file_beside_the_page_is_named_after_it(tmp_path: Path):
+    save(result(at_speed(only=["1.1"])), tmp_path / "r.json")
+    files = [tmp_path / "r.json"] * (MOST_EMBEDDED + 1)
+    assert aiscore("publish", *files, "-o", tmp_path / "p.html").code == 0
+    assert sorted(os.listdir(tmp_path)) == ["p.html", "p.results.tar.gz", "r.json"]
+    assert "000201.json in p.results.tar.gz" in (tmp_path / "p.html").read_text()
+    (tmp_path / "p.html").unlink()
+    refused = aiscore("publish", *files, "-o", tmp_path / "p.html")
+    assert (refused.code, "p.results.tar.gz exists" in refused.err) == (2, True)
+    refused = aiscore("publish", *files, "-o", "-", "--format", "html")
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_a_bad_file_among_many_is_named(tmp_path: Path):
+    save(result(at_speed(only=["1.1"])), tmp_path / "r.json")
+    files = [*[tmp_path / "r.json"] * MANY, tmp_path / "missing.json"]
+    refused = aiscore("publish", *files, "-o", tmp_path / "p.html")
+    assert refused.code == 2
+    assert f"cannot read {tmp_path / 'missing.json'}" in refused.err
+    assert os.listdir(tmp_path) == ["r.json"]
+
+
+def test_fifty_results_take_less_than_a_megabyte_and_a_half():
+    made = make(*(measured(seed) for seed in range(50)))
+    assert len(pages.results(made.html)) == 50 <= MOST_EMBEDDED
+    assert len(made.html.encode()) < 1_500_000
+
+
+def test_the_page_loads_nothing_and_allows_nothing_else():
+    html = make(result(), prices={"nvidia h200": EUR}).html
+    found = pages.elements(html)
+    policy = next(
+        attributes["content"]
+        for _, attributes in found
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'; ")
+    for name in ("style", "script"):
+        inline = re.findall(rf"<{name}(?: type=\"module\")?>(.*?)</{name}>", html, re.DOTALL)
+        assert len(inline) == 1
+        digest = base64.b64encode(hashlib.sha256(inline[0].encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+    assert {tag for tag, _ in found}.isdisjoint({"img", "iframe", "object", "embed", "audio"})
+    addresses = [
+        value
+        for _, attributes in found
+        for name, value in attributes.items()
+        if name in ("src", "href", "action", "xlink:href")
+    ]
+    assert all(re.match(r"#|data:,$", value or "") for value in addresses)
+    assert not any(name.startswith("on") for _, attributes in found for name in attributes)
+
+
+@pytest.mark.parametrize("name", hostile.NAMES.values(), ids=hostile.NAMES)
+def test_hostile_names_stay_text(name: str):
+    def shape(html: str) -> Sequence[str]:
+        return [tag for tag, _ in pages.elements(html)]
+
+    price = PriceRecord(amount=9, currency=name[:12])
+    made = make(*[result(label=name, device=name, price=price)] * 2)
+    plain = make(*[result(label="a", device="b", price=EUR)] * 2)
+    assert shape(made.html) == shape(plain.html)
+    assert "<" not in pages.text(made.html, "data")
+    assert pages.data(made.html)["rows"][0]["name"] == (name if name.strip() else "unnamed")
+    assert all(char.isprintable() or char == "\n" for char in made.html)
+
+
+@pytest.mark.parametrize("name", hostile.NAMES.values(), ids=hostile.NAMES)
+def test_the_title_is_the_name_on_one_line(name: str):
+    html = make(result(label=name)).html
+    assert pages.text(html, "title") == pages.text(html, "h1")
+    assert pages.text(html, "title").endswith(": deep learning scores")
+    assert len(pages.text(html, "title")) < 150
+
+
+def test_value_is_offered_as_far_as_it_is_known():
+    assert pages.data(make(result()).html)["quantities"] == {}
+    priced = pages.data(make(result(price=EUR)).html)
+    assert priced["quantities"] == {"price": "price"}
+    assert priced["rows"][0]["per"]["ai"] == {"price": 5}
+    assert priced["rows"][0]["price"] == {"amount": 4000, "currency": "EUR"}
+
+
+def test_cards_have_the_prices_of_the_prices_file():
+    name = "NVIDIA GeForce RTX 2070 SUPER"
+    row = next(row for row in rows_of(result(), prices={name.lower(): EUR}) if row["name"] == name)
+    assert row["per"]["ai"] == {"price": 6.066}
+    assert dict(row["facts"])["AI score per price"] == "6.07 / EUR"
+
+
+def test_a_chart_of_score_against_price_for_each_currency_with_two_prices():
+    usd = PriceRecord(amount=500, currency="USD")
+    html = make(result(price=EUR), result(at_speed(2), price=EUR), result(price=usd)).html
+    assert html.count("<svg") == 1
+    assert "AI score against price in EUR" in html
+    assert {"#row-0", "#row-1"} == set(re.findall(r'href="(#row-\d+)"', html))
+    assert "<svg" not in make(result(price=EUR)).html
+
+
+def test_nothing_private_is_in_a_published_page(tmp_path: Path):
+    save(result(arguments=["run", "-o", "/home/alice/r.json"]), tmp_path / "r.json")
+    assert aiscore("publish", tmp_path / "r.json", "-o", tmp_path / "p.html").code == 0
+    (held,) = pages.results((tmp_path / "p.html").read_text(encoding="utf-8"))
+    assert b"alice" not in held
+    assert b"[path]" in held
+    aiscore("publish", tmp_path / "r.json", "-o", tmp_path / "p.html", "--yes", "--unredacted")
+    (held,) = pages.results((tmp_path / "p.html").read_text(encoding="utf-8"))
+    assert b"alice" in held
