@@ -6,7 +6,7 @@ from aiscore.execution.request import Request, request_to_resume, typed
 from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.results.model import Result
-from aiscore.spec import Suite
+from aiscore.spec import Precision, Protocol, Suite
 
 
 def run(
@@ -17,6 +17,9 @@ def run(
     tests: str | None = None,
     backend: str = "tensorflow",
     device: str = "auto",
+    protocol: str = Protocol.CLASSIC,
+    precision: str = Precision.DEFAULT,
+    xla: bool = False,
     rounds: int = 1,
     passes: int | None = None,
     early_stop: bool = False,

@@ -10,20 +10,33 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from aiscore.spec import Device, DeviceKind, Options, Policy, Protocol, Status, Suite
+from aiscore.spec import (
+    Device,
+    DeviceKind,
+    Options,
+    Policy,
+    Precision,
+    Protocol,
+    Status,
+    Suite,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a worker has to do. Without ``network`` it only describes the backend."""
+    """What a worker has to do. Without ``network`` it only describes the backend.
+
+    ``trials``: the ids of tests, each with its protocol, in order. ``policies``
+    holds one for each of these protocols.
+    """
 
     backend: str
     suite: Suite = Suite.FULL
     network: str | None = None
-    tests: tuple[str, ...] = ()
+    trials: tuple[tuple[str, Protocol], ...] = ()
     device: Device | None = None
     options: Options = field(default_factory=Options)
-    policy: Policy = field(default_factory=Policy)
+    policies: tuple[Policy, ...] = (Policy(),)
     seed: int = 0
 
     def to_json(self) -> str:
@@ -35,14 +48,17 @@ class Job:
         """The inverse of ``to_json``."""
         data = json.loads(line)
         device = data.pop("device")
-        policy = data.pop("policy")
+        options = data.pop("options")
         return cls(
             backend=data.pop("backend"),
             suite=Suite(data.pop("suite")),
-            tests=tuple(data.pop("tests")),
+            trials=tuple((test, Protocol(protocol)) for test, protocol in data.pop("trials")),
             device=None if device is None else device_from_dict(device),
-            options=Options(**data.pop("options")),
-            policy=Policy(**{**policy, "protocol": Protocol(policy["protocol"])}),
+            options=Options(**{**options, "precision": Precision(options["precision"])}),
+            policies=tuple(
+                Policy(**{**policy, "protocol": Protocol(policy["protocol"])})
+                for policy in data.pop("policies")
+            ),
             **data,
         )
 
@@ -86,11 +102,15 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passes:
-    """Passes timed since the last such message, in order, the first pass included."""
+    """Passes timed since the last such message, in order, the first pass included.
+
+    Of a resident test, the mean pass of each block: of ``block_passes`` passes.
+    """
 
     event: ClassVar[str] = "passes"
     test: str
     passes_s: tuple[float, ...]
+    block_passes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +155,7 @@ def decode(line: str) -> Message:
             data["devices"] = tuple(device_from_dict(device) for device in data["devices"])
         if kind is Passes:
             data["passes_s"] = tuple(data["passes_s"])
+            data["block_passes"] = tuple(data["block_passes"])
         if kind is Finished:
             data["status"] = Status(data["status"])
         return kind(**data)

@@ -1,4 +1,4 @@
-"""The pass loop of the ``classic`` protocol: what is timed, and when to stop.
+"""The pass loops of both protocols: what is timed, and when to stop.
 
 It knows no framework and no network. docs/method.md gives the reasons.
 """
@@ -9,16 +9,19 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from aiscore.backends.base import Batch
+from aiscore.scoring import resident
 from aiscore.spec import Policy
 
 REPORT_EVERY_S = 0.5  # the parent is not woken between short passes
 LONG_PASS_S = 0.05  # what is reported at once: the wake-up is a small part of it
 EARLY_STOP_PASSES = 11  # with fewer, the spread itself is too little known
 EARLY_STOP_ERROR = 0.005
+MOST_PASSES_PER_BLOCK = 1024  # what is enqueued at once has to fit some queue
 NS_PER_S = 1e9
 
 Clock = Callable[[], int]
 Report = Callable[[tuple[float, ...]], None]
+ReportBlock = Callable[[int, float], None]
 
 
 def sample(
@@ -58,6 +61,48 @@ def sample(
     finally:
         if unreported:
             report(tuple(unreported))
+
+
+def sample_blocks(
+    enqueue_pass: Callable[[], None],
+    sync: Callable[[], None],
+    policy: Policy,
+    report: ReportBlock,
+    clock_ns: Clock = time.perf_counter_ns,
+) -> None:
+    """Times blocks of passes, each with one ``sync`` at its end, until the policy ends the test.
+
+    The first block is the first pass, which compiles and stands outside the
+    time limits. The following ones double while twice their time is within
+    ``block_seconds``. ``report`` receives the number of passes of each block and
+    the time of its mean pass in seconds.
+    """
+
+    def time_block(passes: int) -> float:
+        begin = clock_ns()
+        for _ in range(passes):
+            enqueue_pass()
+        sync()
+        block_s = (clock_ns() - begin) / NS_PER_S
+        sizes.append(passes)
+        means_s.append(block_s / passes)
+        report(passes, block_s / passes)
+        return block_s
+
+    sizes: list[int] = []
+    means_s: list[float] = []
+    time_block(1)
+    started, size = clock_ns(), 1
+    counted_s: Sequence[float] = ()
+    while (
+        len(counted_s) < policy.passes
+        and may_start(len(counted_s), (clock_ns() - started) / NS_PER_S, policy)
+        and not (policy.early_stop and resident.is_known(counted_s))
+    ):
+        block_s = time_block(size)
+        counted_s = resident.counted(sizes, means_s)
+        if 2 * block_s <= (policy.block_seconds or 0):
+            size = min(2 * size, MOST_PASSES_PER_BLOCK)
 
 
 def may_start(index: int, elapsed_s: float, policy: Policy) -> bool:

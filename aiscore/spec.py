@@ -28,6 +28,21 @@ class Protocol(StrEnum):
     """What is inside the timed region (docs/method.md)."""
 
     CLASSIC = "classic"
+    RESIDENT = "resident"
+
+
+class Precision(StrEnum):
+    """In what numbers a backend computes; weights and outputs are float32 in all of them.
+
+    ``DEFAULT`` is the framework's own choice. ``FP32`` forbids TF32 and ``TF32``
+    allows it; ``FP16`` and ``BF16`` are mixed precision.
+    """
+
+    DEFAULT = "default"
+    FP32 = "fp32"
+    TF32 = "tf32"
+    FP16 = "fp16"
+    BF16 = "bf16"
 
 
 class Status(StrEnum):
@@ -103,7 +118,9 @@ class Policy:
 
     No pass starts after ``max_seconds`` of a test, except that the first
     ``min_passes`` are always started unless ``hard_limit_s`` have passed. With
-    ``early_stop`` a test ends once its time is well known.
+    ``early_stop`` a test ends once its time is well known. Under ``resident``
+    all of this is said of the blocks that count: of as many passes as take
+    ``block_seconds`` at most, or of a single longer one.
     """
 
     protocol: Protocol = Protocol.CLASSIC
@@ -112,6 +129,19 @@ class Policy:
     max_seconds: float = 30.0
     hard_limit_s: float = 100.0
     early_stop: bool = False
+    block_seconds: float | None = None
+
+
+RESIDENT_POLICY = Policy(protocol=Protocol.RESIDENT, passes=100, early_stop=True, block_seconds=0.2)
+STANDARD_POLICY = {policy.protocol: policy for policy in (Policy(), RESIDENT_POLICY)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One test under one protocol: what is run, journalled and told of at a time."""
+
+    test: TestSpec
+    protocol: Protocol = Protocol.CLASSIC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +160,10 @@ class Options:
     """What the user may change of the way a backend runs.
 
     ``memory_fraction`` is the share of the GPU's memory that the framework
-    may take; without it the framework grows on demand.
+    may take; without it the framework grows on demand. ``xla``: the whole step
+    is compiled by XLA, in a framework where that is a choice.
     """
 
     memory_fraction: float | None = None
+    precision: Precision = Precision.DEFAULT
+    xla: bool = False

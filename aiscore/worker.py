@@ -38,8 +38,8 @@ from aiscore.messages import (
     Unavailable,
     encode,
 )
-from aiscore.sampling import NS_PER_S, Clock, sample
-from aiscore.spec import Device, DeviceKind, Status, TestSpec
+from aiscore.sampling import NS_PER_S, Clock, sample, sample_blocks
+from aiscore.spec import Device, DeviceKind, Protocol, Status, TestSpec, Trial
 from workloads import suite
 
 Send = Callable[[Message], None]
@@ -140,7 +140,7 @@ def find(asked: Device, seen: tuple[Device, ...]) -> Device | None:
 
 @dataclass
 class NetworkRun:
-    """The tests of one network, in one session for as long as none of them fails."""
+    """The trials of one network, in one session for as long as none of them fails."""
 
     backend: Backend
     job: Job
@@ -150,7 +150,8 @@ class NetworkRun:
     def __post_init__(self) -> None:
         network = self.job.network
         rows = {test.id: test for test in suite.TESTS[self.job.suite] if test.network == network}
-        self.tests = [rows[id] for id in self.job.tests]
+        self.trials = [Trial(test=rows[id], protocol=protocol) for id, protocol in self.job.trials]
+        self.policies = {policy.protocol: policy for policy in self.job.policies}
         self.session: Session | None = None
         self.clock_ns: Clock = time.perf_counter_ns
         self.make_batch = _make_batch
@@ -158,18 +159,19 @@ class NetworkRun:
             self.clock_ns, self.make_batch = self.backend.clock_ns, self.backend.make_batch
 
     def run(self) -> None:
-        """Runs every test; an error ends its test and the session, not the run."""
-        for test in self.tests:
-            self.send(self._run_test(test))
+        """Runs every trial; an error ends it and the session, not the run."""
+        for trial in self.trials:
+            self.send(self._run_trial(trial))
         self._close()
 
-    def _run_test(self, test: TestSpec) -> Finished:
+    def _run_trial(self, trial: Trial) -> Finished:
+        test = trial.test
         peak_memory.reset()
         try:
-            reason = self.backend.unsupported(test, self.device)
+            reason = self.backend.unsupported(test, self.device, self.job.options)
             if reason is not None:
                 return Finished(test=test.id, status=Status.UNSUPPORTED, error_message=reason)
-            return self._measure(test)
+            return self._measure(trial)
         except Exception as error:
             traceback.print_exc()  # into the log, of which the parent keeps the end
             if _is_unwritten(error, test):
@@ -185,7 +187,8 @@ class NetworkRun:
                 error_message=str(error),
             )
 
-    def _measure(self, test: TestSpec) -> Finished:
+    def _measure(self, trial: Trial) -> Finished:
+        test = trial.test
         self.send(Phase(test=test.id, phase="prepare"))
         begin = self.clock_ns()
         if self.session is None:
@@ -193,16 +196,12 @@ class NetworkRun:
             self.session = self.backend.open(network, self.device, self.job.options, self.job.seed)
         batch = self.make_batch(test, self.job.seed)
         self.session.prepare(test, batch)
+        if trial.protocol is Protocol.RESIDENT:
+            self.session.place(batch)
         prepare_s = (self.clock_ns() - begin) / NS_PER_S
 
         self.send(Phase(test=test.id, phase="passes"))
-        sample(
-            self.session.classic_pass,
-            batch,
-            self.job.policy,
-            lambda passes_s: self.send(Passes(test=test.id, passes_s=passes_s)),
-            self.clock_ns,
-        )
+        self._sample(trial, self.session, batch)
 
         self.send(Phase(test=test.id, phase="check"))
         problem = defect(self.session.output(batch), test)
@@ -215,6 +214,27 @@ class NetworkRun:
             error_type=None if problem is None else "InvalidOutput",
             error_message=problem,
         )
+
+    def _sample(self, trial: Trial, session: Session, batch: Batch) -> None:
+        test, policy = trial.test.id, self.policies[trial.protocol]
+        if trial.protocol is Protocol.CLASSIC:
+            sample(
+                session.classic_pass,
+                batch,
+                policy,
+                lambda passes_s: self.send(Passes(test=test, passes_s=passes_s)),
+                self.clock_ns,
+            )
+        else:
+            sample_blocks(
+                session.resident_pass,
+                session.sync,
+                policy,
+                lambda passes, mean_s: self.send(
+                    Passes(test=test, passes_s=(mean_s,), block_passes=(passes,))
+                ),
+                self.clock_ns,
+            )
 
     def _close(self) -> None:
         session, self.session = self.session, None

@@ -32,7 +32,10 @@ class Ours:
 
     def describe(self) -> dict[str, Any]:
         """TensorFlow's versions, the device, and which tests the backend cannot run."""
-        reasons = {id: self._backend.unsupported(test, self._device) for id, test in TESTS.items()}
+        reasons = {
+            id: self._backend.unsupported(test, self._device, Options())
+            for id, test in TESTS.items()
+        }
         unsupported = {id: reason for id, reason in reasons.items() if reason is not None}
         return {**self._description, "unsupported": unsupported}
 

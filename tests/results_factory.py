@@ -1,6 +1,7 @@
 """Results made to measure, for the tests."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ from aiscore.results.model import (
     ErrorRecord,
     OptionsRecord,
     PolicyRecord,
+    ResidentRecord,
     Result,
     RoundRecord,
     RunRecord,
@@ -18,10 +20,11 @@ from aiscore.results.model import (
     TestRecord,
 )
 from aiscore.results.reference import reference_ms
-from aiscore.spec import DeviceKind, Protocol, Status, Suite, TestSpec
+from aiscore.spec import RESIDENT_POLICY, DeviceKind, Protocol, Status, Suite, TestSpec
 from workloads.suite import TESTS
 
 PASSES = 22
+RESIDENT = PolicyRecord(**asdict(RESIDENT_POLICY))
 PROTOCOL = {"passes": 22, "min_passes": 5, "max_seconds": 30.0, "hard_limit_s": 100.0}
 
 
@@ -57,6 +60,7 @@ def result(
     backend: str = "tensorflow",
     device: str = "NVIDIA H200",
     kind: DeviceKind = DeviceKind.GPU,
+    protocol: Protocol = Protocol.CLASSIC,
     policy: Mapping[str, Any] | None = None,
     software: Mapping[str, str] | None = None,
     **run: Any,
@@ -65,14 +69,18 @@ def result(
     asked = at_speed(suite=suite) if tests is None else list(tests)
     longest = max((len(one.passes_s) for test in asked for one in test.rounds), default=0)
     rules = {**PROTOCOL, "passes": max(PASSES, longest), **(policy or {})}
-    records = [_at_most(int(rules["passes"]), test) for test in asked]
+    classic = PolicyRecord(protocol=Protocol.CLASSIC, **rules)
+    if protocol is Protocol.RESIDENT:
+        records = asked
+    else:
+        records = [_at_most(int(rules["passes"]), test) for test in asked]
     return Result(
         aiscore_version="0.1.0",
         suite=suite,
-        protocol=Protocol.CLASSIC,
+        protocol=protocol,
         backend=backend,
         device=DeviceRecord(kind=kind, index=0, name=device, automatic=True),
-        policy=PolicyRecord(protocol=Protocol.CLASSIC, **rules),
+        policy=RESIDENT if protocol is Protocol.RESIDENT else classic,
         options=OptionsRecord(),
         environment=EnvironmentRecord(
             host={"cpu": "Intel Xeon Platinum 8468", "kernel": "6.8.0"},
@@ -101,17 +109,35 @@ def _at_most(passes: int, test: TestRecord) -> TestRecord:
     return test.model_copy(update={"rounds": rounds})
 
 
+def resident(classic: Result, tests: Iterable[TestRecord]) -> Result:
+    """The same run under both protocols, with these resident tests."""
+    half = ResidentRecord(policy=RESIDENT, tests=list(tests))
+    return classic.model_copy(update={"resident": half})
+
+
 def at_speed(
     speed: float = 1.0,
     *,
     suite: Suite = Suite.FULL,
     only: Iterable[str] | None = None,
     wobble: float = 0.0,
+    protocol: Protocol = Protocol.CLASSIC,
 ) -> list[TestRecord]:
     """The suite's tests, or only these, at so many times the reference speed."""
     wanted = None if only is None else set(only)
+    blocks = [1] * PASSES if protocol is Protocol.RESIDENT else []
     return [
-        record(spec, passes_s(reference_ms(suite)[spec.id] / speed, wobble))
+        record(
+            spec,
+            protocol=protocol,
+            rounds=[
+                RoundRecord(
+                    round=1,
+                    passes_s=passes_s(reference_ms(suite)[spec.id] / speed, wobble),
+                    block_passes=blocks,
+                )
+            ],
+        )
         for spec in TESTS[suite]
         if wanted is None or spec.id in wanted
     ]

@@ -36,8 +36,8 @@ class Notebook(Observer):
     def note(self, text: str) -> None:
         self.notes.append(text)
 
-    def started(self, test) -> None:
-        self.events.append(f"{test.id} started")
+    def started(self, trial) -> None:
+        self.events.append(f"{trial.test.id} started")
 
     def ended(self, record: TestRecord) -> None:
         self.events.append(f"{record.id} {record.status}")

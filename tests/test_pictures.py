@@ -1,5 +1,6 @@
 """``aiscore publish`` as SVG: bars, score against price, and a badge."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,13 +65,26 @@ def test_bars_are_the_picture_if_none_is_named(files: list[Path], tmp_path: Path
     assert any(text.startswith("none (") for text in shown)
 
 
+BARS = [
+    charts.Bar("b", {"inference": 1, "training": 2}, "3", True),
+    charts.Bar("a", {"inference": 10, "training": 20}, "30", False),
+]
+POINTS = [Point(0, "a", 100, 5000, True), Point(1, "b", 2000, 6000, False)]
+
+
+@pytest.mark.parametrize(
+    ("name", "spec"),
+    [
+        ("bars", charts.bar_chart(BARS)),
+        ("price", charts.price_chart(POINTS, "EUR", IN_A_FILE, "https://example.org/")),
+    ],
+)
+def test_what_vega_is_told(name: str, spec: charts.Spec):
+    golden_files.check(f"chart-{name}.json", json.dumps(spec, indent=1) + "\n")
+
+
 def test_a_bar_is_as_long_as_the_score():
-    spec = charts.bar_chart(
-        [
-            charts.Bar("b", {"inference": 1, "training": 2}, "3", True),
-            charts.Bar("a", {"inference": 10, "training": 20}, "30", False),
-        ]
-    )
+    spec = charts.bar_chart(BARS)
     parts, wholes = (data["values"] for data in spec["data"])
     assert [(part["start"], part["end"]) for part in parts] == [(0, 10), (10, 30), (0, 1), (1, 3)]
     assert [whole["end"] for whole in wholes] == [30, 3]

@@ -5,8 +5,10 @@ import pytest
 from aiscore.cli.progress import LiveProgress, PlainProgress, clock, describe
 from aiscore.execution.plan import Plan
 from aiscore.results.model import ErrorRecord, RoundRecord, TestRecord
-from aiscore.spec import Status, Suite
+from aiscore.spec import Status, Suite, Trial
 from workloads.suite import FULL
+
+TRIALS = tuple(Trial(test=test) for test in FULL)
 
 
 def record(status=Status.OK, message=None):
@@ -35,8 +37,8 @@ def test_a_failed_test_shows_why_on_one_line():
 
 def test_plain_lines_count_the_tests(capsys):
     progress = PlainProgress()
-    progress.begin(Plan(Suite.FULL, FULL[:2]))
-    progress.started(FULL[0])
+    progress.begin(Plan(Suite.FULL, TRIALS[:2]))
+    progress.started(TRIALS[0])
     progress.ended(record())
     progress.ended(record(Status.INTERRUPTED))
     progress.end()
@@ -47,13 +49,13 @@ def test_the_live_line_names_test_elapsed_and_what_is_left(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     progress = LiveProgress()
-    progress.begin(Plan(Suite.FULL, FULL[:4]))
+    progress.begin(Plan(Suite.FULL, TRIALS[:4]))
     try:
-        progress.started(FULL[0])
+        progress.started(TRIALS[0])
         now[0] += 60
         assert progress.line() == "[1/4] 1.1 MobileNet-V2 inference, 1:00 | elapsed 1:00"
         progress.ended(record())
-        progress.started(FULL[1])
+        progress.started(TRIALS[1])
         now[0] += 20
         assert progress.line() == (
             "[2/4] 1.2 MobileNet-V2 training, 0:20 | elapsed 1:20, about 2:40 left"

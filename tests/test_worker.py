@@ -13,7 +13,7 @@ import pytest
 from aiscore.backends.fake import FakeBackend, FakeSession
 from aiscore.execution.process import Silence, Worker
 from aiscore.messages import Ended, Finished, Job, Passes, Phase, Ready, Unavailable
-from aiscore.spec import Device, DeviceKind, Mode, Policy, Status
+from aiscore.spec import Device, DeviceKind, Mode, Policy, Protocol, Status
 from aiscore.worker import NetworkRun, defect
 from workloads.suite import FULL
 
@@ -21,9 +21,9 @@ CPU = Device(kind=DeviceKind.CPU, index=0, name="Fake CPU")
 JOB = Job(
     backend="fake",
     network="mobilenet_v2",
-    tests=("1.1", "1.2"),
+    trials=(("1.1", Protocol.CLASSIC), ("1.2", Protocol.CLASSIC)),
     device=CPU,
-    policy=Policy(passes=2),
+    policies=(Policy(passes=2),),
 )
 LIMIT_S = 60
 
@@ -104,7 +104,7 @@ def answers(worker, job):
 
 def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script, tmp_path):
     with Worker(os.environ, tmp_path / "log") as worker:
-        first, second = (answers(worker, replace(JOB, tests=(test,))) for test in ("1.1", "1.2"))
+        first, second = (answers(worker, replace(JOB, trials=(trial,))) for trial in JOB.trials)
     assert first[0].pid != second[0].pid
     assert first[0].import_s == second[0].import_s, "it imports once"
     for messages, test in ((first, "1.1"), (second, "1.2")):
@@ -117,7 +117,7 @@ def test_a_job_that_kills_its_process_leaves_a_worker_that_takes_the_next(script
     with Worker(os.environ, tmp_path / "log") as worker:
         assert answers(worker, JOB)[-1] == Ended(exit_status=-signal.SIGSEGV)
         assert any("Segmentation fault" in line for line in worker.log_tail())
-        assert answers(worker, replace(JOB, tests=("1.2",)))[-1] == Ended(exit_status=0)
+        assert answers(worker, replace(JOB, trials=JOB.trials[1:]))[-1] == Ended(exit_status=0)
         assert worker.log_tail() == [], "the log of a job begins with the job"
 
 

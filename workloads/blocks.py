@@ -84,9 +84,10 @@ class Conv2D(layers.Conv2D):
 class BatchNorm(layers.Layer):
     """Batch norm in its inference form, in training too: statistics are never updated.
 
-    beta and, with ``scale``, gamma are trained; mean and variance are not. On
-    TensorFlow this is the fused op, which Grappler can merge into the
-    convolution before it (Keras's own batch norm is about six ops).
+    beta and, with ``scale``, gamma are trained; mean and variance are not. All
+    stay float32 in mixed precision. On TensorFlow this is the fused op, which
+    Grappler can merge into the convolution before it (Keras's own batch norm is
+    about six ops).
     """
 
     def __init__(self, epsilon: float = 1e-3, scale: bool = True, **kwargs: Any) -> None:
@@ -99,7 +100,11 @@ class BatchNorm(layers.Layer):
 
         def vector(name: str, initializer: str, trainable: bool = True) -> Any:
             return self.add_weight(
-                name=name, shape=(input_shape[-1],), initializer=initializer, trainable=trainable
+                name=name,
+                shape=(input_shape[-1],),
+                initializer=initializer,
+                trainable=trainable,
+                autocast=False,
             )
 
         self.gamma = vector("gamma", "ones") if self.scale else None
@@ -183,7 +188,7 @@ class BasicLSTM(layers.Layer):
         """Runs over the second axis of (batch, steps, inputs)."""
         # Read outside the loop, so that the loop itself stays free of state.
         kernel, bias = read(self.kernel), read(self.bias)
-        zeros = ops.zeros((ops.shape(x)[0], self.units))
+        zeros = ops.zeros((ops.shape(x)[0], self.units), x.dtype)
         outputs, _ = scan(
             lambda x, state: lstm_step(x, state, kernel, bias),
             ops.transpose(x, (1, 0, 2)),
@@ -505,7 +510,8 @@ class Resize(layers.Layer):
         """(batch, h, w, c) to (batch, *size, c); bilinear, or the nearest pixel towards zero."""
         if BACKEND == "tensorflow":
             op = tf.raw_ops.ResizeNearestNeighbor if self.nearest else tf.raw_ops.ResizeBilinear
-            return op(images=x, size=self.size, align_corners=self.align_corners)
+            resized = op(images=x, size=self.size, align_corners=self.align_corners)
+            return tf.cast(resized, x.dtype)  # bilinear gives float32 whatever it gets
         return _resize(x, self.size, self.align_corners, self.nearest)
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> tuple[int | None, ...]:
@@ -519,7 +525,9 @@ class ResizeLike(layers.Layer):
     def call(self, x: Tensor, like: Tensor) -> Tensor:
         """(batch, h, w, c) and (batch, H, W, any) to (batch, H, W, c)."""
         if BACKEND == "tensorflow":
-            return tf.raw_ops.ResizeBilinear(images=x, size=tf.shape(like)[1:3], align_corners=True)
+            size = tf.shape(like)[1:3]
+            resized = tf.raw_ops.ResizeBilinear(images=x, size=size, align_corners=True)
+            return tf.cast(resized, x.dtype)
         return _resize(x, like.shape[1:3], align_corners=True)
 
     def compute_output_shape(

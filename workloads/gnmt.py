@@ -93,7 +93,7 @@ def _run(lstms: Sequence[Weights], inputs: Tensor, lengths: Tensor) -> tuple[Ten
             states += own
         return x, tuple(states)
 
-    return scan(step, inputs, (ops.zeros((1, UNITS)),) * 2 * len(lstms), lengths)
+    return scan(step, inputs, (ops.zeros((1, UNITS), inputs.dtype),) * 2 * len(lstms), lengths)
 
 
 class Decoder(layers.Layer):
@@ -137,7 +137,8 @@ class Decoder(layers.Layer):
             word = ops.cond(ops.all(ended), lambda: start, lambda: rows(words, ids))
             return ids, ended, (word, context, *new_states)
 
-        return generate(step, (start, ops.zeros((1, UNITS)), *state), 2 * ops.shape(source)[1])
+        context = ops.zeros((1, UNITS), words.dtype)
+        return generate(step, (start, context, *state), 2 * ops.shape(source)[1])
 
     def compute_output_spec(self, inputs: Any) -> keras.KerasTensor:
         """Ids of words."""
@@ -152,7 +153,7 @@ class Decoder(layers.Layer):
         def in_sentence(lengths: Tensor) -> Tensor:
             return ops.arange(ops.shape(memory)[1], dtype="int32") < ops.expand_dims(lengths, -1)
 
-        values = memory * ops.expand_dims(ops.cast(in_sentence(lengths), "float32"), -1)
+        values = memory * ops.expand_dims(ops.cast(in_sentence(lengths), memory.dtype), -1)
         keys = ops.tensordot(values, read(self.memory_kernel), 1)
         query_kernel, vector = read(self.query_kernel), read(self.score)
         bias, norm = read(self.score_bias), read(self.score_norm)

@@ -49,7 +49,8 @@ class MaskedConv2D(layers.Layer):
 
     def call(self, x: Tensor) -> Tensor:
         """NHWC in, NHWC out."""
-        return add_bias(ops.conv(x, self.kernel * self.mask, padding="same"), self.bias)
+        kernel = self.kernel * ops.cast(self.mask, x.dtype)
+        return add_bias(ops.conv(x, kernel, padding="same"), self.bias)
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """As many channels as there are filters."""
@@ -114,7 +115,7 @@ class DiagonalLSTM(layers.Layer):
         hidden, _ = scan(
             lambda gates, state: _step(gates, state[0], kernel, bias),
             ops.transpose(gates, (1, 0, 2)),
-            (ops.zeros((ops.shape(x)[0], 2 * SIDE * HIDDEN)),),
+            (ops.zeros((ops.shape(x)[0], 2 * SIDE * HIDDEN), x.dtype),),
         )
         hidden = ops.reshape(ops.transpose(hidden, (1, 0, 2)), (-1, DIAGONALS, SIDE, HIDDEN))
         return _unskew(ops.transpose(hidden, (0, 2, 1, 3)))

@@ -46,6 +46,18 @@ class Session(Protocol):
         """Host batch in, host output out (training: a step, and nothing out)."""
         ...
 
+    def place(self, batch: Batch) -> None:
+        """Puts the batch on the device, where resident passes find it. Nothing of it is timed."""
+        ...
+
+    def resident_pass(self) -> None:
+        """Enqueues one pass over the placed batch (training: a step); the output stays there."""
+        ...
+
+    def sync(self) -> None:
+        """Returns when everything that was enqueued is done."""
+        ...
+
     def output(self, batch: Batch) -> "np.ndarray":
         """The test's output, for checking outside the timed region.
 
@@ -76,8 +88,8 @@ class Backend(Protocol):
         """The devices that this framework can use here, the CPU among them."""
         ...
 
-    def unsupported(self, test: TestSpec, device: Device) -> str | None:
-        """Why this backend cannot run the test on the device; None if it can."""
+    def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
+        """Why this backend cannot run the test on the device in this way; None if it can."""
         ...
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> Session:

@@ -12,7 +12,8 @@ optional::
      "software": {"fake": "1"},
      "tests": {"1.1": {"passes_ms": [3, 1],       cycled
                        "failure": "oom",          one of FAILURES
-                       "at_pass": 2},             from 0, which is the default
+                       "at_pass": 2,              from 0, which is the default
+                       "resident": {...}},        the same of its resident passes
                "*": {...}}}                       every test that is not named
 """
 
@@ -34,6 +35,7 @@ from aiscore.spec import Device, DeviceKind, Mode, Network, Options, TestSpec
 
 SCRIPT_VARIABLE = "AISCORE_FAKE_SCRIPT"
 NS_PER_MS = 1_000_000
+HOST_SHARE = 0.2  # of a classic pass, without a script
 CPU = Device(kind=DeviceKind.CPU, index=0, name="Fake CPU")
 
 
@@ -132,7 +134,7 @@ class FakeBackend:
             return [CPU]
         return [device_from_dict(device) for device in self.script["devices"]]
 
-    def unsupported(self, test: TestSpec, device: Device) -> str | None:
+    def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
         """As scripted."""
         failure = self.rules(test).get("failure")
         return "the script says so" if failure == "unsupported" else None
@@ -149,8 +151,9 @@ class FakeBackend:
         """What the script says of a test."""
         tests = self.script.get("tests", {})
         rules: dict[str, Any] = tests.get(test.id, tests.get("*", {}))
-        if "failure" in rules and rules["failure"] not in FAILURES:
-            raise ValueError(f"no such failure: {rules['failure']!r}")
+        for failure in (rules.get("failure"), rules.get("resident", {}).get("failure")):
+            if failure not in (None, *FAILURES):
+                raise ValueError(f"no such failure: {failure!r}")
         return rules
 
 
@@ -162,21 +165,39 @@ class FakeSession:
 
     def prepare(self, test: TestSpec, batch: Batch) -> None:
         """Takes the rules of this test."""
-        rules = self._backend.rules(test)
         self._test = test
+        rules = self._backend.rules(test)
+        self._follow(rules, rules.get("passes_ms", default_passes_ms(test)))
+
+    def _follow(self, rules: dict[str, Any], passes_ms: list[float]) -> None:
         self._failure = rules.get("failure")
         self._at_pass = rules.get("at_pass", 0)
-        self._passes_ms = rules.get("passes_ms", default_passes_ms(test))
+        self._passes_ms = passes_ms
         self._index = 0
 
     def classic_pass(self, batch: Batch) -> np.ndarray | None:
         """Moves the clock on, or fails."""
+        self._pass()
+        return None
+
+    def place(self, batch: Batch) -> None:
+        """Takes the rules of this test's resident passes."""
+        rules = self._backend.rules(self._test).get("resident", {})
+        self._follow(rules, rules.get("passes_ms", [(1 - HOST_SHARE) * self._passes_ms[-1]]))
+
+    def resident_pass(self) -> None:
+        """Moves the clock on, or fails."""
+        self._pass()
+
+    def sync(self) -> None:
+        """Everything is done at once."""
+
+    def _pass(self) -> None:
         if self._failure in IN_A_PASS and self._index == self._at_pass:
             IN_A_PASS[self._failure]()
         pass_ms = self._passes_ms[self._index % len(self._passes_ms)]
         self._backend.now_ns += round(pass_ms * NS_PER_MS)
         self._index += 1
-        return None
 
     def output(self, batch: Batch) -> np.ndarray:
         """Zeros of the right shape that take no memory, unless scripted otherwise."""

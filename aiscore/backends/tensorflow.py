@@ -2,18 +2,23 @@
 
 A network is built once with Keras and then called in a v1 graph in which v1
 variables take the place of its weights; gradients and Adam are added there.
-docs/method.md has the protocol.
+What is fed to a classic pass lies in variables for a resident one, so both run
+the same graph. docs/method.md has the protocols.
 """
 
 import importlib
+import math
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from aiscore import cuda_libraries
 from aiscore.backends.base import Batch, MissingFramework
-from aiscore.spec import Device, DeviceKind, Mode, Network, Options, TestSpec
+from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 try:
@@ -27,6 +32,9 @@ except ModuleNotFoundError as error:
 LEARNING_RATE = 1e-4
 GPU = "GPU:0"  # the parent lets a worker see one
 LOOPS = ("While", "StatelessWhile")
+MIXED = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
+TF32_CAPABILITY = (8, 0)
+LOSS_SCALE = 2.0**15  # at first, for a mean of squares
 v1 = tf.compat.v1
 
 
@@ -58,14 +66,18 @@ class TensorFlowBackend:
         ]
         return [Device(kind=DeviceKind.CPU, index=0, name="CPU"), *gpus]
 
-    def unsupported(self, test: TestSpec, device: Device) -> str | None:
-        """Every test runs here."""
-        return None
+    def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
+        """Every test runs here, but not every device has TF32."""
+        return _without_tf32(device) if options.precision is Precision.TF32 else None
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
         """Builds the network, its graph and its session on the device."""
         _limit_memory(device, options)
-        return Session(network, seed)
+        if options.precision in (Precision.FP32, Precision.TF32):
+            tf.config.experimental.enable_tensor_float_32_execution(
+                options.precision is Precision.TF32
+            )
+        return Session(network, options, seed)
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """TensorFlow says so, or an allocation inside it failed."""
@@ -100,6 +112,18 @@ def _threads(number: int) -> str:
     return str(number) if number else "automatic"
 
 
+def _without_tf32(device: Device) -> str | None:
+    """Why the device cannot compute in TF32."""
+    if device.kind is DeviceKind.CPU:
+        return "TF32 is a number format of NVIDIA GPUs, not of CPUs"
+    (gpu,) = tf.config.list_physical_devices("GPU")
+    capability = tf.config.experimental.get_device_details(gpu).get("compute_capability")
+    if capability is None or capability >= TF32_CAPABILITY:
+        return None
+    needed, found = (".".join(map(str, pair)) for pair in (TF32_CAPABILITY, capability))
+    return f"TF32 needs compute capability {needed}, the GPU has {found}"
+
+
 def _limit_memory(device: Device, options: Options) -> None:
     if options.memory_fraction is None or device.kind is DeviceKind.CPU:
         return
@@ -113,24 +137,40 @@ def _limit_memory(device: Device, options: Options) -> None:
     tf.config.set_logical_device_configuration(gpu, [configuration])
 
 
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A tensor that a pass is fed with; without that it gives what ``place`` put on the device."""
+
+    tensor: Any
+    placing: Any
+    place: Any
+    initializer: Any
+
+
 class Session:
     """One network in one v1 session: all of its tests share graph and weights."""
 
-    def __init__(self, network: Network, seed: int) -> None:
+    def __init__(self, network: Network, options: Options, seed: int) -> None:
         keras.utils.set_random_seed(seed)
+        keras.config.set_dtype_policy(MIXED.get(options.precision, "float32"))
         module = importlib.import_module(f"workloads.{network.name}")
         self._encode = getattr(module, "encode", None)
         with tf.device("CPU"):  # the weights move to the device with the v1 variables
             model = module.build()
             values = [variable.numpy() for variable in model.variables]
+        self._options = options
         self._graph = v1.Graph()
-        self._target: Any = None
+        self._target: Feed | None = None
         self._step: Any = None
         self._mode = Mode.INFERENCE
+        self._placed = False
         with self._graph.as_default():
             weights = [_variable(variable) for variable in model.variables]
             self._trained = [weight for weight in weights if weight.trainable]
-            self._input, self._output = _call(model, weights)
+            self._input = _feed("input", model.inputs[0].shape, model.inputs[0].dtype)
+            self._forward = partial(_call, model, weights)
+            self._output = self._compiled(self._forward, self._input)
+            self._sync = tf.raw_ops.SyncDevice()
             self._session = v1.Session()
             # A loop's gradient changes the loop, which a session refuses once it has run it;
             # the original too has the step of its recurrent networks in the graph from the start.
@@ -138,40 +178,99 @@ class Session:
             if trains and any(op.type in LOOPS for op in self._graph.get_operations()):
                 self._add_training_step(self._output.shape)
             self._session.run(
-                [weight.initializer for weight in weights],
+                [self._input.initializer, *(weight.initializer for weight in weights)],
                 {
                     weight.initializer.inputs[1]: value
                     for weight, value in zip(weights, values, strict=True)
                 },
             )
 
+    def _compiled(self, computation: Callable[..., Any], *feeds: Feed) -> Any:
+        """What the computation gives for the feeds: as one program of XLA, if so asked."""
+        tensors = [feed.tensor for feed in feeds]
+        if not self._options.xla:
+            return computation(*tensors)
+        made = tf.xla.experimental.compile(computation, tensors)
+        return made[0] if isinstance(made, Sequence) else made
+
     def prepare(self, test: TestSpec, batch: Batch) -> None:
         """Adds the training step to the graph when the first training test needs it."""
         self._mode = test.mode
+        if self._placed:
+            self._session.run([feed.initializer for feed in self._feeds()])
+            self._placed = False
         if _has_gpu():
             tf.config.experimental.reset_memory_stats(GPU)
         if batch.target is not None and test.mode is Mode.TRAINING and self._step is None:
             with self._graph.as_default():
                 self._add_training_step(batch.target.shape)
 
+    def _feeds(self) -> list[Feed]:
+        return [self._input, *([self._target] if self._target else [])]
+
     def _add_training_step(self, target_shape: Any) -> None:
-        self._target = v1.placeholder(tf.float32, target_shape, name="target")
-        loss = 2 * tf.nn.l2_loss(self._output - self._target)
+        self._target = _feed("target", target_shape, tf.float32)
         optimizer = v1.train.AdamOptimizer(LEARNING_RATE)
-        self._step = optimizer.minimize(loss, var_list=self._trained)
-        self._session.run(v1.variables_initializer(optimizer.variables()))
+        scale = None
+        if self._options.precision is Precision.FP16:
+            elements = math.prod(size or 1 for size in target_shape)
+            scale = v1.Variable(LOSS_SCALE / elements, trainable=False, use_resource=True)
+
+        def step(output: Any, target: Any) -> Any:
+            loss = 2 * tf.nn.l2_loss(output - target)
+            if scale is None:
+                return optimizer.minimize(loss, var_list=self._trained)
+            return _scaled_step(optimizer, loss, self._trained, scale)
+
+        if self._options.xla:
+            self._step = self._compiled(
+                lambda x, target: step(self._forward(x), target), self._input, self._target
+            )
+        else:
+            self._step = step(self._output, self._target.tensor)
+        made = [*optimizer.variables(), *([] if scale is None else [scale])]
+        self._session.run([self._target.initializer, v1.variables_initializer(made)])
 
     def classic_pass(self, batch: Batch) -> np.ndarray | None:
         """One run of the v1 session, fed from and fetched to the host."""
         if self._mode is Mode.INFERENCE:
             return self.output(batch)
-        self._session.run(self._step, {self._input: batch.input, self._target: batch.target})
+        values = (batch.input, batch.target)
+        tensors = (feed.tensor for feed in self._feeds())
+        self._session.run(self._step, dict(zip(tensors, values, strict=True)))
         return None
+
+    def place(self, batch: Batch) -> None:
+        """Assigns the batch to the variables that stand behind the feeds."""
+        values = [self._inputs(batch), batch.target]
+        for feed, value in zip(self._feeds(), values, strict=False):
+            self._session.run(feed.place, {feed.placing: value})
+        self._placed = True
+        last = self._output.op if self._mode is Mode.INFERENCE else self._step
+        self._run_resident = self._session.make_callable(last)
+        self._run_sync = self._session.make_callable(self._sync)
+
+    def resident_pass(self) -> None:
+        """One run of the v1 session that feeds nothing and fetches nothing.
+
+        A v1 session waits for its device at the end of every run, by itself.
+        """
+        self._run_resident()
+
+    def sync(self) -> None:
+        """Waits for the device, whatever TF_SYNC_ON_FINISH says."""
+        self._run_sync()
 
     def output(self, batch: Batch) -> np.ndarray:
         """The network's output for the batch."""
-        inputs = batch.input if self._encode is None else self._encode(batch.input)
-        return np.asarray(self._session.run(self._output, {self._input: inputs}))
+        return np.asarray(
+            self._session.run(self._output, {self._input.tensor: self._inputs(batch)})
+        )
+
+    def _inputs(self, batch: Batch) -> np.ndarray:
+        """What the network takes: text is looked up on the host."""
+        encoded: np.ndarray = batch.input if self._encode is None else self._encode(batch.input)
+        return encoded
 
     def peak_device_bytes(self) -> int | None:
         """The peak of TensorFlow's allocator on the GPU since the test was prepared."""
@@ -188,6 +287,26 @@ def _has_gpu() -> bool:
     return bool(tf.config.list_logical_devices("GPU"))
 
 
+def _feed(name: str, shape: Any, dtype: Any) -> Feed:
+    """A placeholder in the current graph, with a variable behind it that holds nothing yet."""
+    shape = tf.TensorShape(shape)
+    dtype = tf.as_dtype(dtype)
+    placed = v1.Variable(
+        np.zeros([0] * len(shape), dtype.as_numpy_dtype),
+        trainable=False,
+        use_resource=True,
+        shape=tf.TensorShape([None] * len(shape)),
+        name=f"placed_{name}",
+    )
+    placing = v1.placeholder(dtype, shape)
+    return Feed(
+        tensor=v1.placeholder_with_default(placed, shape, name=name),
+        placing=placing,
+        place=placed.assign(placing, read_value=False),
+        initializer=placed.initializer,
+    )
+
+
 def _variable(variable: Any) -> Any:
     """A v1 variable that takes the place of a Keras variable in the current graph.
 
@@ -202,22 +321,40 @@ def _variable(variable: Any) -> Any:
     )
 
 
-def _call(model: Any, weights: list[Any]) -> tuple[Any, Any]:
+def _call(model: Any, weights: list[Any], inputs: Any) -> Any:
     """Calls a Keras model in the current v1 graph, with v1 variables as its weights.
 
-    Gives input and output. What the model writes to its variables is written
-    to the weights, and before the output is there.
+    Gives its output, numbers as float32. What the model writes to its variables
+    is written to the weights, and before the output is there.
     """
-    inputs = model.inputs[0]
-    placeholder = v1.placeholder(inputs.dtype, inputs.shape, name="input")
     values = [tf.convert_to_tensor(weight) for weight in weights]
     pairs = list(zip(model.variables, values, strict=True))
     with keras.StatelessScope(state_mapping=pairs) as scope:
-        output = model(placeholder, training=False)
+        output = model(inputs, training=False)
+    if output.dtype.is_floating:
+        output = tf.cast(output, tf.float32)
     writes = [
         weight.assign(scope.get_current_value(variable), read_value=False)
         for weight, (variable, value) in zip(weights, pairs, strict=True)
         if scope.get_current_value(variable) is not value
     ]
     with tf.control_dependencies(writes):
-        return placeholder, tf.identity(output, name="output")
+        return tf.identity(output, name="output")
+
+
+def _scaled_step(optimizer: Any, loss: Any, weights: list[Any], scale: Any) -> Any:
+    """A step with dynamic loss scaling (arXiv:1710.03740).
+
+    Gradients that are not finite are taken for zeros and halve the scale. It
+    never grows again, for no test is that long.
+    """
+    factor = scale.read_value()
+    gradients = v1.gradients(loss * factor, weights)
+    trained = [pair for pair in zip(gradients, weights, strict=True) if pair[0] is not None]
+    finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in trained])
+    unscale = tf.where(finite, 1 / factor, 0.0)
+    unscaled = [
+        (tf.math.multiply_no_nan(gradient, unscale), weight) for gradient, weight in trained
+    ]
+    halved = scale.assign(tf.where(finite, factor, factor / 2), read_value=False)
+    return tf.group(optimizer.apply_gradients(unscaled), halved)

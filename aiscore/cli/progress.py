@@ -6,7 +6,6 @@ between: the display must not take a core from the measured process.
 
 import sys
 import time
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import click
@@ -16,8 +15,8 @@ from aiscore.execution.plan import Plan
 from aiscore.execution.runner import Observer
 from aiscore.report import escape
 from aiscore.results.model import TestRecord
-from aiscore.results.summary import counted_passes_s
-from aiscore.spec import Status, TestSpec
+from aiscore.results.summary import figures
+from aiscore.spec import Protocol, Status, TestSpec, Trial
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -44,7 +43,7 @@ class PlainProgress(Observer):
 
     def begin(self, plan: Plan) -> None:
         """Learns how many tests there are in this round."""
-        self._total, self._ended = len(plan.tests), 0
+        self._total, self._ended = len(plan.trials), 0
 
     def ended(self, record: TestRecord) -> None:
         """What became of the test."""
@@ -66,7 +65,7 @@ class LiveProgress(PlainProgress):
     def __init__(self) -> None:
         super().__init__()
         self._live: Live | None = None
-        self._test: TestSpec | None = None
+        self._trial: Trial | None = None
         self._begin = self._test_begin = time.monotonic()
 
     def asking(self, backend: str) -> None:
@@ -90,9 +89,9 @@ class LiveProgress(PlainProgress):
         )
         self._live.start()
 
-    def started(self, test: TestSpec) -> None:
-        """The test to show."""
-        self._test = test
+    def started(self, trial: Trial) -> None:
+        """The trial to show."""
+        self._trial = trial
         self._test_begin = time.monotonic()
 
     def end(self) -> None:
@@ -110,8 +109,9 @@ class LiveProgress(PlainProgress):
     def line(self) -> str:
         """The running test, the time it took so far, and an estimate of the rest."""
         text = f"[{min(self._ended + 1, self._total)}/{self._total}]"
-        if self._test is not None:
-            text += f" {title(self._test)}, {clock(time.monotonic() - self._test_begin)}"
+        if self._trial is not None:
+            shown = title(self._trial.test, self._trial.protocol)
+            text += f" {shown}, {clock(time.monotonic() - self._test_begin)}"
         text += f" | elapsed {clock(time.monotonic() - self._begin)}"
         text += f", about {clock(self._left_s())} left" if self._ended else ""
         return text
@@ -128,20 +128,22 @@ class LiveProgress(PlainProgress):
         return max(0.0, mean_s - running_s) + mean_s * (self._total - self._ended - 1)
 
 
-def title(test: TestSpec | TestRecord) -> str:
+def title(test: TestSpec | TestRecord, protocol: Protocol) -> str:
     """A test in words."""
-    return f"{test.id} {test.title} {test.mode}"
+    words = f"{test.id} {test.title} {test.mode}"
+    return words if protocol is Protocol.CLASSIC else f"{words}, {protocol}"
 
 
 def describe(record: TestRecord) -> str:
     """A finished test in words."""
+    name = title(record, record.protocol)
     if record.status is not Status.OK:
         reason = f": {escape.terminal(record.error.message)}" if record.error else ""
-        return f"{title(record)}: {record.status}{reason}"
-    mean_ms = 1000 * fmean(counted_passes_s(record))
-    digits = 0 if mean_ms >= 100 else 1 if mean_ms >= 10 else 2
-    passes = sum(len(round_.passes_s) for round_ in record.rounds)
-    return f"{title(record)}: {mean_ms:.{digits}f} ms, {passes} passes"
+        return f"{name}: {record.status}{reason}"
+    time_ms = 1000 * figures(record).time
+    digits = 0 if time_ms >= 100 else 1 if time_ms >= 10 else 2
+    passes = sum(round_.passes for round_ in record.rounds)
+    return f"{name}: {time_ms:.{digits}f} ms, {passes} passes"
 
 
 def clock(seconds: float) -> str:

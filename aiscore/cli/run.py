@@ -12,12 +12,12 @@ from aiscore.cli.files import can_ask
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
 from aiscore.execution.output import DIRECTORY
-from aiscore.execution.request import Request, request_to_resume, typed
+from aiscore.execution.request import PROTOCOLS, Request, request_to_resume, typed
 from aiscore.execution.run import execute
 from aiscore.report import escape, rows, text
 from aiscore.sampling import EARLY_STOP_ERROR, EARLY_STOP_PASSES
 from aiscore.scoring.stats import FEWEST_TO_STOP, PRECISION
-from aiscore.spec import Mode, Policy, Status, Suite
+from aiscore.spec import RESIDENT_POLICY, Mode, Policy, Precision, Status, Suite
 
 NOT_OK = 1
 STANDARD = Policy()
@@ -46,6 +46,21 @@ STANDARD = Policy()
     help="Part of a name or UUID is enough if it fits one device.",
 )
 @click.option(
+    "--protocol",
+    type=click.Choice([*PROTOCOLS]),
+    default="classic",
+    show_default=True,
+    help="resident: input, target and output stay on the device; a score of its own.",
+)
+@click.option(
+    "--precision",
+    type=click.Choice([precision.value for precision in Precision]),
+    default="default",
+    show_default=True,
+    help="default: the framework's own; fp16 and bf16: mixed, with weights in float32.",
+)
+@click.option("--xla", is_flag=True, help="Compile each whole step with XLA.")
+@click.option(
     "--rounds",
     type=int,
     metavar="N",
@@ -54,7 +69,12 @@ STANDARD = Policy()
     help=f"Repeat in fresh processes, at most N times: after {FEWEST_TO_STOP} rounds or more "
     f"it ends when the scores are known to {PRECISION:.0%}.",
 )
-@click.option("--passes", type=int, metavar="N", help=f"At most N a test; else {STANDARD.passes}.")
+@click.option(
+    "--passes",
+    type=int,
+    metavar="N",
+    help=f"At most N a test; else {STANDARD.passes} (resident: {RESIDENT_POLICY.passes} blocks).",
+)
 @click.option(
     "--early-stop",
     is_flag=True,
@@ -131,7 +151,7 @@ def command(
     progress.note(f"result file: {outcome.path}")
     if result.run.interrupted:
         context.exit(INTERRUPTED)
-    if any(test.status is not Status.OK for test in result.tests):
+    if any(test.status is not Status.OK for test in result.records):
         context.exit(NOT_OK)
 
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from pydantic import ValidationError
 
 from aiscore.errors import UserError
-from aiscore.execution.rounds import join
+from aiscore.execution.rounds import Key, join, key
 from aiscore.results import store
 from aiscore.results.model import Result, TestRecord
 from aiscore.results.reading import require_sane, unreadable
@@ -89,7 +89,7 @@ def read(path: Path) -> Result:
     """
     header, *lines = _whole_lines(path)
     result = store.parse(path, header)
-    records: dict[str, TestRecord] = {}
+    records: dict[Key, TestRecord] = {}
     for number, line in enumerate(lines, start=2):
         try:
             record = TestRecord.model_validate_json(line, strict=True)
@@ -99,8 +99,8 @@ def read(path: Path) -> Result:
             raise UserError(
                 f"{path} is not a journal: line {number} is no test", "run it again"
             ) from error
-        records[record.id] = join(records.get(record.id), record)
-    found = result.model_copy(update={"tests": list(records.values())})
+        records[key(record)] = join(records.get(key(record)), record)
+    found = result.with_records(records.values())
     store.require_consistent(path, found)
     return found
 

@@ -1,24 +1,35 @@
-"""What a run consists of: the tests that were asked for."""
+"""What a run consists of: the tests that were asked for, each under one or both protocols."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from aiscore.errors import UserError
-from aiscore.spec import Mode, Suite, TestSpec
+from aiscore.spec import Mode, Protocol, Suite, TestSpec, Trial
 from workloads.suite import QUICK, TESTS
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The tests of a run in the suite's order."""
+    """The trials of a run in the suite's order."""
 
     suite: Suite
-    tests: tuple[TestSpec, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def tests(self) -> tuple[TestSpec, ...]:
+        """The tests, each once."""
+        return tuple(dict.fromkeys(trial.test for trial in self.trials))
 
 
 def make_plan(
-    suite: Suite, *, quick: bool = False, only: Mode | None = None, tests: str | None = None
+    suite: Suite,
+    *,
+    quick: bool = False,
+    only: Mode | None = None,
+    tests: str | None = None,
+    protocols: Sequence[Protocol] = (Protocol.CLASSIC,),
 ) -> Plan:
     """Selects tests of the suite; raises UserError where nothing fits.
 
@@ -40,7 +51,8 @@ def make_plan(
     )
     if not selected:
         raise UserError(f"none of these tests is for {only}", "'aiscore tests' lists the suite")
-    return Plan(suite, selected)
+    trials = (Trial(test=test, protocol=each) for test in selected for each in protocols)
+    return Plan(suite, tuple(trials))
 
 
 def _select(text: str, rows: tuple[TestSpec, ...]) -> set[str]:

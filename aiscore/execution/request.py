@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,28 @@ from aiscore.errors import UserError
 from aiscore.execution.resume import Unfinished, find
 from aiscore.results.model import DeviceRecord, PriceRecord, Result
 from aiscore.results.prices import price
-from aiscore.spec import DeviceKind, Mode, Options, Policy, Suite
+from aiscore.spec import (
+    STANDARD_POLICY,
+    DeviceKind,
+    Mode,
+    Options,
+    Policy,
+    Precision,
+    Protocol,
+    Suite,
+)
 from workloads.suite import TESTS
 
 QUICK_PASSES = 3
 PREPARE_LIMIT_S = 3600.0  # building, the pass that is running at the time limit, checking
 SEED_LIMIT = 1 << 32  # what every framework's generator takes
 AUTO = "auto"
-CHOICES: Mapping[str, type[StrEnum]] = {"suite": Suite, "only": Mode}
+BOTH = "both"
+PROTOCOLS = {
+    **{protocol.value: (protocol,) for protocol in Protocol},
+    BOTH: (Protocol.CLASSIC, Protocol.RESIDENT),
+}
+CHOICES: Mapping[str, type[StrEnum]] = {"suite": Suite, "only": Mode, "precision": Precision}
 """Of the options that a command line and a script give as text."""
 
 
@@ -32,6 +46,9 @@ class Request:
     tests: str | None = None
     backend: str = "tensorflow"
     device: str = AUTO
+    protocol: str = Protocol.CLASSIC.value
+    precision: Precision = Precision.DEFAULT
+    xla: bool = False
     rounds: int = 1
     passes: int | None = None
     early_stop: bool = False
@@ -47,6 +64,14 @@ class Request:
     unfinished: Unfinished | None = None
 
     def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise UserError(
+                f"there is no {self.protocol!r}", f"give one of: {', '.join(PROTOCOLS)}"
+            )
+        if self.early_stop and self.protocol == Protocol.RESIDENT:
+            raise UserError(
+                "a resident test ends early anyway", "leave out the option to do so (--early-stop)"
+            )
         if self.rounds < 1:
             raise UserError(f"{self.rounds} rounds measure nothing", "ask for 1 or more")
         if self.passes is not None and self.passes < 1:
@@ -72,26 +97,29 @@ class Request:
             return None
         return price(self.price, self.currency)
 
-    def policy(self) -> Policy:
-        """The timing policy that follows from it."""
-        standard = Policy()
+    def policies(self) -> tuple[Policy, ...]:
+        """The timing policy of each protocol that follows from it."""
+        return tuple(self._policy(STANDARD_POLICY[each]) for each in PROTOCOLS[self.protocol])
+
+    def _policy(self, standard: Policy) -> Policy:
         seconds = self.max_seconds_per_test
-        return Policy(
+        return replace(
+            standard,
             passes=self.passes or (QUICK_PASSES if self.quick else standard.passes),
             max_seconds=standard.max_seconds if seconds is None else seconds,
-            early_stop=self.early_stop,
+            early_stop=self.early_stop or standard.early_stop,
         )
 
     def options(self) -> Options:
         """The backend's options that follow from it."""
-        return Options(memory_fraction=self.memory_fraction)
+        return Options(memory_fraction=self.memory_fraction, precision=self.precision, xla=self.xla)
 
     def timeout_s(self) -> float:
         """How long a test may take altogether: what was asked for, or far more than it needs."""
         if self.timeout is not None:
             return self.timeout
-        policy = self.policy()
-        return max(policy.max_seconds, policy.hard_limit_s) + PREPARE_LIMIT_S
+        limits = [max(policy.max_seconds, policy.hard_limit_s) for policy in self.policies()]
+        return max(limits) + PREPARE_LIMIT_S
 
 
 def typed(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +156,12 @@ def request_to_resume(path: Path, given: Mapping[str, Any]) -> Request:
             "quick": result.run.quick and not chosen,
             "backend": result.backend,
             "device": _device_text(result.device),
+            "protocol": BOTH if result.resident else result.protocol.value,
+            "precision": result.options.precision,
+            "xla": result.options.xla,
             "rounds": result.run.rounds,
-            "passes": result.policy.passes,
-            "early_stop": result.policy.early_stop,
+            "passes": _passes(result),
+            "early_stop": result.protocol is Protocol.CLASSIC and result.policy.early_stop,
             "max_seconds_per_test": result.policy.max_seconds,
             "timeout": result.run.timeout_s,
             "memory_fraction": result.options.memory_fraction,
@@ -151,6 +182,12 @@ def _selection(result: Result) -> dict[str, Any]:
         "only": modes.pop() if len(modes) == 1 else None,
         "tests": None if result.run.quick else ",".join(asked),
     }
+
+
+def _passes(result: Result) -> int | None:
+    """How many passes were asked for; None where nobody asked."""
+    standard = QUICK_PASSES if result.run.quick else STANDARD_POLICY[result.protocol].passes
+    return None if result.policy.passes == standard else result.policy.passes
 
 
 def _price(result: Result) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from aiscore.errors import UserError
 from aiscore.execution import journal
 from aiscore.execution.plan import Plan
-from aiscore.execution.rounds import next_round
+from aiscore.execution.rounds import Key, key, next_round
 from aiscore.results import store
 from aiscore.results.model import Result, TestRecord
 from aiscore.spec import Status
@@ -37,13 +37,13 @@ class Unfinished:
     result: Result
 
     @property
-    def done(self) -> dict[str, TestRecord]:
-        """The records that stay, by test."""
-        kept = (_kept(test, self.result.run.rounds) for test in self.result.tests)
-        return {test.id: test for test in kept if test}
+    def done(self) -> dict[Key, TestRecord]:
+        """The records that stay."""
+        kept = (_kept(test, self.result.run.rounds) for test in self.result.records)
+        return {key(test): test for test in kept if test}
 
     def header(self, now: Result) -> Result:
-        """The result without its tests, as the run goes on."""
+        """The result without its records, as the run goes on."""
         run = self.result.run
         going_on = {
             "resumed_at": [*run.resumed_at, now.run.started_at],
@@ -52,21 +52,21 @@ class Unfinished:
             "timeout_s": now.run.timeout_s,
             "interrupted": False,
         }
-        return self.result.model_copy(
-            update={"run": run.model_copy(update=going_on), "tests": [], "summary": None}
+        return self.result.with_records([]).model_copy(
+            update={"run": run.model_copy(update=going_on), "summary": None}
         )
 
     def missing(self, plan: Plan) -> tuple[int, Plan] | None:
-        """The number and the tests of the round that comes next; None if there is none."""
-        return next_round(plan, self.result.model_copy(update={"tests": [*self.done.values()]}))
+        """The number and the trials of the round that comes next; None if there is none."""
+        return next_round(plan, self.result.with_records(self.done.values()))
 
     def require_same(self, now: Result) -> None:
         """Raises UserError, saying what differs, if ``now`` is another set-up."""
         then = setup(self.result)
         self._require(
-            f"{key} was {_short(then.get(key))}, is {_short(value)}"
-            for key, value in {**dict.fromkeys(then), **setup(now)}.items()
-            if value != then.get(key)
+            f"{name} was {_short(then.get(name))}, is {_short(value)}"
+            for name, value in {**dict.fromkeys(then), **setup(now)}.items()
+            if value != then.get(name)
         )
 
     def require_selection(self, plan: Plan) -> None:
@@ -112,16 +112,16 @@ def setup(result: Result) -> dict[str, str]:
     device, environment = result.device, result.environment
     gpus = [gpu for gpu in environment.gpus if gpu.get("uuid") == device.uuid]
     values = {
-        "protocol": result.protocol.value,
+        "protocol": ", ".join(part.protocol for part in result.parts),
         "backend": result.backend,
         "device": f"{device.kind.value} {device.name}",
         "device's UUID": device.uuid,
         "seed": result.run.seed,
         "rounds": result.run.rounds,
+        **{name: value for part in result.parts for name, value in part.policy.in_words().items()},
         **{
             name.replace("_", " "): value
-            for part in (result.policy, result.options)
-            for name, value in part.model_dump(mode="json", exclude={"protocol"}).items()
+            for name, value in result.options.model_dump(mode="json").items()
         },
         **{f"gpu's {name}": gpu.get(name) for gpu in gpus for name in GPU},
         **environment.software,

@@ -22,9 +22,9 @@ from aiscore.execution.output import (
 )
 from aiscore.execution.plan import Plan, make_plan
 from aiscore.execution.process import SILENCE_LIMIT_S, log_directory
-from aiscore.execution.request import Request
+from aiscore.execution.request import PROTOCOLS, Request
 from aiscore.execution.resume import Unfinished
-from aiscore.execution.rounds import next_round
+from aiscore.execution.rounds import Key, key, next_round
 from aiscore.execution.runner import Observer, Runner
 from aiscore.execution.saving import save_or_tell
 from aiscore.execution.setup import set_up
@@ -59,7 +59,13 @@ def execute(
     UserError, before any test runs, for whatever stands in the way.
     """
     with one_interrupt():
-        plan = make_plan(request.suite, quick=request.quick, only=request.only, tests=request.tests)
+        plan = make_plan(
+            request.suite,
+            quick=request.quick,
+            only=request.only,
+            tests=request.tests,
+            protocols=PROTOCOLS[request.protocol],
+        )
         unfinished, missing = request.unfinished, None
         if unfinished is not None:
             unfinished.require_selection(plan)
@@ -75,18 +81,18 @@ def execute(
         now = datetime.now(UTC)
         device, header = set_up(request, plan, now, observer)
         path = request.output or default_path(now, device.name)
-        records: dict[str, TestRecord] = {}
+        records: dict[Key, TestRecord] = {}
         if unfinished is not None and missing is not None:
             unfinished.require_same(header)
             path, header, records = unfinished.path, unfinished.header(header), unfinished.done
-            done = len(plan.tests) - len(missing[1].tests)
-            observer.note(f"{done} of {len(plan.tests)} tests are done already")
+            done = len(plan.trials) - len(missing[1].trials)
+            observer.note(f"{done} of {len(plan.trials)} tests are done already")
         job = Job(
             backend=request.backend,
             suite=request.suite,
             device=device,
             options=request.options(),
-            policy=request.policy(),
+            policies=request.policies(),
             seed=request.seed,
         )
 
@@ -130,7 +136,7 @@ def execute(
 def _run_rounds(
     plan: Plan,
     header: Result,
-    records: dict[str, TestRecord],
+    records: dict[Key, TestRecord],
     observer: Observer,
     make_runner: Callable[[Plan, int], Runner],
 ) -> bool:
@@ -149,10 +155,11 @@ def _run_rounds(
     return False
 
 
-def _filled(header: Result, plan: Plan, records: Mapping[str, TestRecord]) -> Result:
+def _filled(header: Result, plan: Plan, records: Mapping[Key, TestRecord]) -> Result:
     """The result with the records so far, in the order of the plan."""
-    tests = [records[test.id] for test in plan.tests if test.id in records]
-    return header.model_copy(update={"tests": tests})
+    return header.with_records(
+        records[key(trial)] for trial in plan.trials if key(trial) in records
+    )
 
 
 def _nothing_missing(unfinished: Unfinished, observer: Observer) -> Outcome:

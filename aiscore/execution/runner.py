@@ -1,8 +1,8 @@
-"""Runs a plan in worker processes, and makes a record of every test.
+"""Runs a plan in worker processes, and makes a record of every trial.
 
-One worker does the tests of a network after the other, each network's in a
-process of its own. A failure is charged to the test in which it happened; the
-tests that are left follow in a new process. Nothing here knows a backend or a
+One worker does the trials of a network after the other, each network's in a
+process of its own. A failure is charged to the trial in which it happened;
+those that are left follow in a new process. Nothing here knows a backend or a
 network.
 """
 
@@ -27,12 +27,12 @@ from aiscore.execution.process import (
     Worker,
     worker_environment,
 )
-from aiscore.execution.rounds import join
+from aiscore.execution.rounds import Key, join, key
 from aiscore.messages import Ended, Finished, Job, Message, Passes, Phase, Ready, Unavailable
 from aiscore.results.model import ErrorRecord, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.results.store import SHORTEST_S
 from aiscore.scoring.score import counted
-from aiscore.spec import Status, TestSpec
+from aiscore.spec import Status, Trial
 from aiscore.system.host import count_oom_kills
 from aiscore.system.monitor import Monitor
 
@@ -52,14 +52,14 @@ class Observer:
     def begin(self, plan: Plan) -> None:
         """The tests are about to run."""
 
-    def started(self, test: TestSpec) -> None:
-        """A test is next."""
+    def started(self, trial: Trial) -> None:
+        """A trial is next."""
 
     def ended(self, record: TestRecord) -> None:
-        """A test has ended, in whatever way."""
+        """A trial has ended, in whatever way."""
 
     def end(self) -> None:
-        """No test follows."""
+        """No trial follows."""
 
 
 class _Failed(Exception):
@@ -78,10 +78,10 @@ class _Failed(Exception):
 
 
 class Runner:
-    """One round of a plan; ``records`` gets every test that has ended.
+    """One round of a plan; ``records`` gets every trial that has ended.
 
-    ``job`` is what every worker is told, less its network and tests. A worker
-    that says nothing for ``silence_limit_s`` is ended: its test is a timeout,
+    ``job`` is what every worker is told, less its network and trials. A worker
+    that says nothing for ``silence_limit_s`` is ended: its trial is a timeout,
     and so is one that takes longer than ``timeout_s`` altogether. A test that
     ``lacks`` something is skipped with that reason.
     """
@@ -94,7 +94,7 @@ class Runner:
         logs: Path,
         journal: Journal,
         observer: Observer,
-        records: dict[str, TestRecord],
+        records: dict[Key, TestRecord],
         lacks: Shortage,
         monitor: Monitor,
         *,
@@ -107,7 +107,7 @@ class Runner:
         self._records = records
         self._round_number = round_number
         self._plan = plan
-        self._pending = deque(plan.tests)
+        self._pending = deque(plan.trials)
         self._job = job
         self._environment = worker_environment(caller_environment, job.device, job.options)
         self._logs = logs
@@ -120,16 +120,17 @@ class Runner:
         self._count_oom_kills = count_oom_kills
         self._worker: Worker | None = None
         self._worker_pid = 0  # of the process that does the job
-        self._phase = START  # of the test at the head of the pending ones, as are its passes
+        self._phase = START  # of the trial at the head of the pending ones, as are its passes
         self._passes_s: list[float] = []
+        self._block_passes: list[int] = []
         self._telemetry: TelemetryRecord | None = None
 
     def run(self) -> None:
-        """Runs every test of the plan; an interrupt ends it, with a record of every test."""
+        """Runs every trial of the plan; an interrupt ends it, with a record of each."""
         try:
             self._observer.begin(self._plan)
             while self._pending:
-                lack = self._lacks(self._pending[0])
+                lack = self._lacks(self._pending[0].test)
                 if lack is None:
                     self._run_network()
                 else:
@@ -148,32 +149,32 @@ class Runner:
             self._observer.end()
 
     def _run_network(self) -> None:
-        """One job with the pending tests of the next network, as far as it gets."""
-        network = self._pending[0].network
-        tests = tuple(
+        """One job with the pending trials of the next network, as far as it gets."""
+        network = self._pending[0].test.network
+        trials = tuple(
             takewhile(
-                lambda test: test.network == network and self._lacks(test) is None, self._pending
+                lambda trial: trial.test.network == network and self._lacks(trial.test) is None,
+                self._pending,
             )
         )
-        self._observer.started(tests[0])
+        self._observer.started(trials[0])
         try:
             worker = self._ready_worker()
         except OSError as problem:  # no memory for a process, no room for its log
-            for _ in tests:
+            for _ in trials:
                 reason = ErrorRecord(type="WorkerStart", message=problem.strerror or str(problem))
                 self._end_test(Status.CRASH, error=reason)
             return
         oom_kills = self._count_oom_kills()
-        charged = len(tests)  # a worker that does not start fails all of its tests
+        charged = len(trials)  # a worker that does not start fails all of its trials
         try:
-            ids = tuple(test.id for test in tests)
-            worker.begin(replace(self._job, network=network, tests=ids))
+            worker.begin(replace(self._job, network=network, trials=tuple(map(key, trials))))
             self._await_ready(worker, oom_kills)
             charged = 1
-            for test in tests:
-                if test is not tests[0]:
-                    self._observer.started(test)
-                self._follow(worker, test, oom_kills)
+            for trial in trials:
+                if trial is not trials[0]:
+                    self._observer.started(trial)
+                self._follow(worker, trial, oom_kills)
             self._await_end(worker)
         except _Failed as failure:
             for _ in range(charged):
@@ -212,19 +213,20 @@ class Runner:
             case message:
                 raise _out_of_turn(message)
 
-    def _follow(self, worker: Worker, test: TestSpec, oom_kills: int | None) -> None:
-        """Listens to one test until it ends."""
+    def _follow(self, worker: Worker, trial: Trial, oom_kills: int | None) -> None:
+        """Listens to one trial until it ends."""
         begin = time.monotonic()
         while True:
             message = self._receive(worker, oom_kills, self._timeout_s, begin)
-            if isinstance(message, Ready | Unavailable) or message.test != test.id:
+            if isinstance(message, Ready | Unavailable) or message.test != trial.test.id:
                 raise _out_of_turn(message)
             match message:
                 case Phase(phase=phase):
                     self._phase = phase
                     self._watch()
-                case Passes(passes_s=passes_s):
+                case Passes(passes_s=passes_s, block_passes=block_passes):
                     self._passes_s.extend(passes_s)
+                    self._block_passes.extend(block_passes)
                 case Finished(status=Status.OK) if not self._passes_s:
                     raise _out_of_turn(message)
                 case Finished(status=Status.OK) if min(counted(self._passes_s)) < SHORTEST_S:
@@ -292,24 +294,30 @@ class Runner:
         finished: Finished | None = None,
         error: ErrorRecord | None = None,
     ) -> None:
-        """Moves the test at the head of the pending ones to the records."""
+        """Moves the trial at the head of the pending ones to the records."""
         with uninterrupted():
             self._end_watch()
-            test = self._pending[0]
-            record = _record(
-                test,
-                self._round_number,
-                status,
-                self._passes_s,
-                self._telemetry,
-                finished,
-                error,
-            )
-            self._records[test.id] = join(self._records.get(test.id), record)
+            trial = self._pending[0]
+            record = _record(trial, self._round(status, finished), finished, error)
+            self._records[key(trial)] = join(self._records.get(key(trial)), record)
             self._pending.popleft()
-            self._phase, self._passes_s, self._telemetry = START, [], None
+            self._phase, self._telemetry = START, None
+            self._passes_s, self._block_passes = [], []
             self._keep(record)
         self._observer.ended(record)
+
+    def _round(self, status: Status, finished: Finished | None) -> RoundRecord:
+        """What was measured of the trial at the head of the pending ones."""
+        return RoundRecord(
+            round=self._round_number,
+            status=status,
+            passes_s=self._passes_s,
+            block_passes=self._block_passes,
+            prepare_s=finished.prepare_s if finished else None,
+            peak_rss_bytes=finished.peak_rss_bytes if finished else None,
+            peak_device_bytes=finished.peak_device_bytes if finished else None,
+            telemetry=self._telemetry,
+        )
 
     def _keep(self, record: TestRecord) -> None:
         """In the journal; without room there, in memory until the next test ends."""
@@ -336,22 +344,9 @@ def _error(finished: Finished, worker: Worker) -> ErrorRecord | None:
 
 
 def _record(
-    test: TestSpec,
-    round_number: int,
-    status: Status,
-    passes_s: list[float],
-    telemetry: TelemetryRecord | None,
-    finished: Finished | None,
-    error: ErrorRecord | None,
+    trial: Trial, round_: RoundRecord, finished: Finished | None, error: ErrorRecord | None
 ) -> TestRecord:
-    started = bool(passes_s) or (finished is not None and status is not Status.UNSUPPORTED)
-    round_ = RoundRecord(
-        round=round_number,
-        status=status,
-        passes_s=passes_s,
-        prepare_s=finished.prepare_s if finished else None,
-        peak_rss_bytes=finished.peak_rss_bytes if finished else None,
-        peak_device_bytes=finished.peak_device_bytes if finished else None,
-        telemetry=telemetry,
-    )
-    return TestRecord.of(test, status, rounds=[round_] if started else [], error=error)
+    status = round_.status
+    started = bool(round_.passes_s) or (finished is not None and status is not Status.UNSUPPORTED)
+    rounds = [round_] if started else []
+    return TestRecord.of(trial.test, status, protocol=trial.protocol, rounds=rounds, error=error)

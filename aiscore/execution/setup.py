@@ -18,6 +18,7 @@ from aiscore.results.model import (
     EnvironmentRecord,
     OptionsRecord,
     PolicyRecord,
+    ResidentRecord,
     Result,
     RunRecord,
 )
@@ -71,7 +72,7 @@ def _header(
     import_s: float,
 ) -> Result:
     """The result before its first test."""
-    policy = request.policy()
+    policy, *others = (PolicyRecord(**asdict(policy)) for policy in request.policies())
     return Result(
         aiscore_version=__version__,
         suite=request.suite,
@@ -79,7 +80,7 @@ def _header(
         protocol=policy.protocol,
         backend=request.backend,
         device=DeviceRecord(**asdict(device), automatic=request.device == AUTO),
-        policy=PolicyRecord(**asdict(policy)),
+        policy=policy,
         options=OptionsRecord(**asdict(request.options())),
         environment=environment,
         run=RunRecord(
@@ -97,4 +98,5 @@ def _header(
             timeout_s=request.timeout_s(),
         ),
         tests=[],
+        resident=ResidentRecord(policy=others[0]) if others else None,
     )

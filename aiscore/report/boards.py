@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from aiscore.errors import UserError
 from aiscore.report.rows import status_text, summary_of
 from aiscore.results.model import Result, ScoreRecord
 from aiscore.results.prices import Prices
 from aiscore.results.reference import Card, cards
 from aiscore.results.worth import Worth, score_per, worth
-from aiscore.spec import DeviceKind
+from aiscore.spec import DeviceKind, Protocol
 
 Basis = Literal["whole", "part", "estimate", "other scale"]
 MARKS: Mapping[Basis, str] = {"whole": "", "part": "*", "estimate": "~", "other scale": "!"}
@@ -189,7 +190,15 @@ def _card_basis(card: Card, score: str) -> Basis:
 
 
 def result_row(result: Result) -> BoardRow:
-    """The result, by its label or its device."""
+    """The result, by its label or its device.
+
+    Raises UserError for resident scores, which are never set against the cards'.
+    """
+    if result.protocol is not Protocol.CLASSIC:
+        raise UserError(
+            f"this result has {result.protocol} scores, and the leaderboard has none",
+            "take a classic result",
+        )
     summary = summary_of(result)
     return BoardRow(
         device=result.run.label or result.device.name,

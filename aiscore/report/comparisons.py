@@ -19,10 +19,12 @@ from aiscore.report.sentence import sentence, value_ratio
 from aiscore.results.subject import (
     GROUPS,
     KINDS,
+    SCORES,
     Subject,
     changed,
     compare_subjects,
     differences,
+    under,
 )
 from aiscore.results.worth import score_per
 from aiscore.scoring.compare import (
@@ -37,11 +39,21 @@ from aiscore.scoring.compare import (
     over,
     speeds,
 )
-from aiscore.spec import Mode, TestSpec
+from aiscore.spec import Mode, Protocol
 from workloads.suite import FULL, MICRO
 
 LETTERS = ascii_uppercase
-GROUP_TITLES = {"inference": "inference", "training": "training", "ai": "both", "micro": "micro"}
+GROUP_TITLES = {
+    under(protocol, name): under(protocol, {"ai": "both"}.get(name, name))
+    for protocol in Protocol
+    for name in SCORES
+}
+# Each test that a side can have, by its name there: id, network and mode.
+TESTS = {
+    under(protocol, spec.id): (under(protocol, spec.id), spec.title, spec.mode)
+    for protocol in Protocol
+    for spec in FULL + MICRO
+}
 NO_INTERVAL = (
     f"Without an interval, nothing below {NOISE_FLOOR:.0%} is called a difference: hosts with the"
     f" same card have differed by nearly that much. {ROUNDS} rounds on both sides give an interval."
@@ -228,8 +240,9 @@ def sentences(compared: Compared) -> list[str]:
     """What can be said for sure of each other side."""
     base, *others = compared.subjects
     made = [
-        sentence(base, other, found, ("A", letter))
+        sentence(base, other, found, ("A", letter), protocol)
         for letter, other, found in zip(LETTERS[1:], others, compared.comparisons, strict=False)
+        for protocol in Protocol
     ]
     return [text for text in made if text]
 
@@ -264,18 +277,16 @@ def test_lines(compared: Compared) -> list[list[str]]:
     """
     times = [subject.side.times_ms for subject in compared.subjects]
     moves = [_moves(found) for found in compared.comparisons]
-    shared = [spec for spec in _specs() if sum(spec.id in side for side in times) > 1]
-    most = {spec.id: max(abs(log(move.get(spec.id, 1))) for move in moves) for spec in shared}
+    shared = [test for test in TESTS if sum(test in side for side in times) > 1]
+    most = {test: max(abs(log(move.get(test, 1))) for move in moves) for test in shared}
     return [
         [
-            spec.id,
-            spec.title,
-            spec.mode.value,
-            *(milliseconds(side.get(spec.id))[0] for side in times),
-            *(ratio(found.tests.get(spec.id)) for found in compared.comparisons),
-            *(_two_sided(compared.comparisons[0], moves[0], spec.id) if len(moves) == 1 else ()),
+            *TESTS[test],
+            *(milliseconds(side.get(test))[0] for side in times),
+            *(ratio(found.tests.get(test)) for found in compared.comparisons),
+            *(_two_sided(compared.comparisons[0], moves[0], test) if len(moves) == 1 else ()),
         ]
-        for spec in sorted(shared, key=lambda spec: -most[spec.id])
+        for test in sorted(shared, key=lambda test: -most[test])
     ]
 
 
@@ -287,17 +298,21 @@ def _two_sided(found: Comparison, moves: Mapping[str, float], test: str) -> tupl
 
 def _moves(found: Comparison) -> dict[str, float]:
     """Test to the factor by which it alone moves the score of its mode."""
-    modes = {spec.id: spec.mode for spec in _specs()}
-    count = Counter(modes[test] for test in found.tests)
-    return {test: value ** (1 / count[modes[test]]) for test, value in found.tests.items()}
+    scores = {
+        under(protocol, spec.id): under(protocol, spec.mode)
+        for protocol in Protocol
+        for spec in FULL + MICRO
+    }
+    count = Counter(scores[test] for test in found.tests)
+    return {test: value ** (1 / count[scores[test]]) for test, value in found.tests.items()}
 
 
 def normalized_lines(normalized: Normalized) -> list[list[str]]:
     """Id, network, mode and each side's ratio to the card; then the means over common tests."""
     tests = [
-        [spec.id, spec.title, spec.mode.value, *(ratio(t.get(spec.id)) for t in normalized.tests)]
-        for spec in _specs()
-        if any(spec.id in found for found in normalized.tests)
+        [*facts, *(ratio(found.get(test)) for found in normalized.tests)]
+        for test, facts in TESTS.items()
+        if any(test in found for found in normalized.tests)
     ]
     means = [
         [
@@ -317,10 +332,6 @@ def ratio(value: float | None) -> str:
     if value is None:
         return "-"
     return three_digits(value)
-
-
-def _specs() -> tuple[TestSpec, ...]:
-    return FULL + MICRO
 
 
 def _number(value: int | None) -> str:

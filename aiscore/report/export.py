@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 
 from aiscore.report import escape, rows
 from aiscore.results.model import Result, TestSummary
+from aiscore.results.subject import under
+
+FIGURES = ("status", "passes", "first_ms", "mean_ms", "median_ms", "std_ms", "score")
 
 
 def to_markdown(results: Sequence[Result]) -> str:
     """Two tables: what the results are and their scores, then their times."""
+    results = _parts(results)
     names = _names(results)
     facts = _markdown_table(["", *names], rows.published_facts(results))
     tests = _markdown_table(
@@ -30,24 +34,25 @@ def _markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> st
 
 
 def _time(test: TestSummary | None) -> str:
-    """The mean and the spread, or why there is none."""
+    """The time that counts and the spread, or why there is none."""
     if test is None:
         return "-"
-    if test.mean_ms is None:
+    if test.time_ms is None:
         return test.status.value
-    mean, std = rows.milliseconds(test.mean_ms, test.std_ms)
-    return f"{mean} ± {std}{' (not steady)' if test.steady is False else ''}"
+    time, std = rows.milliseconds(test.time_ms, test.std_ms)
+    return f"{time} ± {std}{' (not steady)' if test.steady is False else ''}"
 
 
 def to_csv(results: Sequence[Result]) -> str:
     """One table, a column for each result: facts and scores, then figures by test."""
+    results = _parts(results)
     lines = [["item", "figure", *_names(results)]]
     lines += [[title, "", *cells] for title, *cells in rows.published_facts(results)]
     for spec, found in rows.published_tests(results):
         item = f"{spec.id} {spec.title} {spec.mode.value}"
         lines += [
             [item, field, *("" if test is None else _figure(test, field) for test in found)]
-            for field in ("status", "passes", "mean_ms", "median_ms", "std_ms", "score")
+            for field in FIGURES
         ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -76,9 +81,14 @@ FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {
 }
 
 
+def _parts(results: Sequence[Result]) -> list[Result]:
+    """A result for each protocol of each."""
+    return [part for result in results for part in result.parts]
+
+
 def _names(results: Sequence[Result]) -> list[str]:
-    """Label or device; numbered where several results have the same."""
-    names = [result.run.label or result.device.name for result in results]
+    """Label or device, and the protocol if it is not the leaderboard's; numbered if the same."""
+    names = [under(result.protocol, result.run.label or result.device.name) for result in results]
     return [
         f"{name} ({names[: index + 1].count(name)})" if names.count(name) > 1 else name
         for index, name in enumerate(names)

@@ -7,16 +7,18 @@ from typing import Any
 from aiscore.results.model import (
     CheckRecord,
     ImportRecord,
+    ResidentSummary,
     Result,
     ScoreRecord,
     Summary,
     TestSummary,
 )
 from aiscore.results.reference import peak_memory_bytes, reference_ms
+from aiscore.results.subject import under
 from aiscore.results.summary import LEADERBOARD_BACKEND, derive, whole_rounds
 from aiscore.results.worth import Worth, score_per, worth
 from aiscore.scoring.stats import ROUNDS_THAT_TELL
-from aiscore.spec import KNOWN_KINDS, Suite, TestSpec
+from aiscore.spec import KNOWN_KINDS, Precision, Status, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
 
 Priced = tuple[Mapping[str, int | None], Worth]
@@ -33,6 +35,10 @@ SCORE_TITLES = {
     "training": "Training score",
     "ai": "AI score",
     "micro": "Micro score",
+    "resident inference": "Resident inference score",
+    "resident training": "Resident training score",
+    "resident ai": "Resident AI score",
+    "resident micro": "Resident micro score",
 }
 
 
@@ -41,9 +47,19 @@ def summary_of(result: Result) -> Summary:
     return result.summary or derive(result)
 
 
+def _halves(result: Result) -> list[tuple[Result, Summary | ResidentSummary]]:
+    """The result under each of its protocols, with what was derived from that."""
+    summary = summary_of(result)
+    derived: list[Summary | ResidentSummary] = [summary]
+    if summary.resident:
+        derived.append(summary.resident)
+    return list(zip(result.parts, derived, strict=True))
+
+
 def show_document(result: Result) -> dict[str, Any]:
     """What ``aiscore show --json`` prints; docs/result-file.md explains the keys."""
     summary = summary_of(result)
+    half = summary.resident
     return {
         "schema_version": result.schema_version,
         "aiscore_version": result.aiscore_version,
@@ -67,9 +83,16 @@ def show_document(result: Result) -> dict[str, Any]:
             name: record and record.model_dump(mode="json")
             for name, record in summary.scores.items()
         },
-        "score_per": score_per(_values(result), worth(result)),
+        "score_per": score_per(_values(summary.scores), worth(result)),
         "checks": [check.model_dump(mode="json") for check in summary.checks],
         "tests": [test.model_dump(mode="json") for test in summary.tests],
+        "resident": result.resident
+        and half
+        and {
+            "policy": result.resident.policy.model_dump(mode="json"),
+            **half.model_dump(mode="json"),
+            "score_per": score_per(_values(half.scores), worth(result)),
+        },
     }
 
 
@@ -79,10 +102,11 @@ def headline(result: Result) -> list[tuple[str, str]]:
     chosen = ", chosen automatically" if device.automatic else ""
     rows = [
         ("Device", f"{device.name} ({device.kind.value} {device.index}{chosen})"),
-        ("Suite", f"{result.suite.value}, {result.protocol.value} protocol"),
-        ("Backend", ", ".join([result.backend, *_versions(result)])),
+        ("Suite", f"{result.suite.value}, {_protocols(result)} protocol"),
+        ("Backend", ", ".join([result.backend, *_versions(result), *_options(result)])),
         ("Started", ", resumed ".join([run.started_at, *run.resumed_at])),
         ("Rounds", rounds_text(result)),
+        *([("Passes", passes)] if (passes := passes_text(result)) else []),
         ("Status", status_text(result)),
         ("Checks", checks_text(result)),
     ]
@@ -103,18 +127,51 @@ def _origin(imported: ImportRecord) -> str:
     )
 
 
+def _protocols(result: Result) -> str:
+    return " and ".join(part.protocol for part in result.parts)
+
+
+def _options(result: Result) -> list[str]:
+    """What was changed of the arithmetic: a score that is made so carries it in its name."""
+    options = result.options
+    precision = [] if options.precision is Precision.DEFAULT else [options.precision.value]
+    return [*precision, *(["XLA"] if options.xla else [])]
+
+
 def _versions(result: Result) -> list[str]:
     """The version of the framework that the backend is called after, if it is known."""
     version = result.environment.software.get(result.backend)
     return [version] if version else []
 
 
+def passes_text(result: Result) -> str:
+    """How often the tests were timed, the fewest and the most, under each protocol."""
+    return ", ".join(
+        f"{part.protocol} {text}" if result.resident else text
+        for part, summary in _halves(result)
+        if (text := _passes(summary))
+    )
+
+
+def _passes(summary: Summary | ResidentSummary) -> str:
+    found = {test.passes for test in summary.tests if test.status is Status.OK and test.passes}
+    if not found:
+        return ""
+    fewest, most = min(found), max(found)
+    return f"{fewest} a test" if fewest == most else f"{fewest} to {most} a test"
+
+
 def status_text(result: Result) -> str:
     """The status in a few words, a part never without its size."""
-    summary = summary_of(result)
+    return ", ".join(
+        _within(result, part) + _status(result, summary) for part, summary in _halves(result)
+    )
+
+
+def _status(result: Result, summary: Summary | ResidentSummary) -> str:
     if summary.status == "complete":
         return "complete"
-    _, whole = main_score(result)
+    _, whole = _main_score(summary)
     if whole.tests_ok == whole.tests_expected:
         return "complete, interrupted in a later round"
     kind = "partial, interrupted" if summary.status == "interrupted" else "partial"
@@ -124,25 +181,43 @@ def status_text(result: Result) -> str:
 
 def main_score(result: Result) -> tuple[str, ScoreRecord]:
     """The score over all tests of the suite: its name and what there is of it."""
-    records = {name: record for name, record in summary_of(result).scores.items() if record}
+    return _main_score(summary_of(result))
+
+
+def _main_score(summary: Summary | ResidentSummary) -> tuple[str, ScoreRecord]:
+    records = {name: record for name, record in summary.scores.items() if record}
     name = "micro" if "micro" in records else "ai"
     return name, records[name]
 
 
-def failed_checks(result: Result) -> list[CheckRecord]:
-    """What speaks against believing the result."""
-    return [check for check in summary_of(result).checks if not check.ok]
+def failed_checks(result: Result) -> list[str]:
+    """What speaks against believing the result, a sentence for each check."""
+    return [
+        check_text(check, _within(result, part))
+        for part, summary in _halves(result)
+        for check in summary.checks
+        if not check.ok
+    ]
+
+
+def _within(result: Result, part: Result) -> str:
+    """What tells the resident half of a result from the other."""
+    return "" if part.protocol is result.protocol else f"{part.protocol} "
 
 
 def checks_text(result: Result) -> str:
     """How many of the validity checks failed, and which."""
-    made, failed = summary_of(result).checks, failed_checks(result)
+    made = [
+        (check, _within(result, part))
+        for part, summary in _halves(result)
+        for check in summary.checks
+    ]
+    failed = [f"{within}{check_title(check)}" for check, within in made if not check.ok]
     if not made:
         return "none could be made"
     if not failed:
         return f"all {len(made)} passed"
-    names = ", ".join(check_title(check) for check in failed)
-    return f"{len(failed)} of {len(made)} failed: {names}"
+    return f"{len(failed)} of {len(made)} failed: {', '.join(failed)}"
 
 
 def check_title(check: CheckRecord) -> str:
@@ -150,7 +225,7 @@ def check_title(check: CheckRecord) -> str:
     return check.name.replace("_", " ")
 
 
-def check_text(check: CheckRecord) -> str:
+def check_text(check: CheckRecord, within: str = "") -> str:
     """A failed check in a sentence: what was found, where, and what to do."""
     value, limit = (
         f"{figure:.3g}" if isinstance(figure, float) else figure
@@ -158,7 +233,7 @@ def check_text(check: CheckRecord) -> str:
     )
     found = f"{check.meaning} is {value}, the limit {limit}"
     where = f" ({', '.join(check.tests)})" if check.tests else ""
-    return f"{check_title(check)}: {found}{where}; {check.advice}"
+    return f"{within}{check_title(check)}: {found}{where}; {check.advice}"
 
 
 def test_rows(result: Result) -> list[TestSummary]:
@@ -166,13 +241,30 @@ def test_rows(result: Result) -> list[TestSummary]:
     return [test for test in summary_of(result).tests if test.mean_ms is not None]
 
 
+def side_by_side(result: Result) -> list[tuple[TestSummary, TestSummary, float]]:
+    """Each test that is ok under both protocols: classic, resident, and the host's share."""
+    summary = summary_of(result)
+    if summary.resident is None:
+        return []
+    resident = {test.id: test for test in summary.resident.tests}
+    return [
+        (test, resident[test.id], summary.resident.host_share[test.id])
+        for test in summary.tests
+        if test.id in summary.resident.host_share
+    ]
+
+
 def failures(result: Result) -> list[tuple[str, str, list[str]]]:
     """Status, reason and the tests that ended so, in the order of the suite."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for test, summary in zip(result.tests, summary_of(result).tests, strict=True):
-        if summary.mean_ms is None:
-            reason = f"{test.error.type}: {test.error.message}" if test.error else "no reason given"
-            groups.setdefault((test.status.value, reason), []).append(test.id)
+    for part in result.parts:
+        for test in part.tests:
+            if test.status is not Status.OK:
+                reason = (
+                    f"{test.error.type}: {test.error.message}" if test.error else "no reason given"
+                )
+                status = _within(result, part) + test.status
+                groups.setdefault((status, reason), []).append(test.id)
     return [(status, reason, tests) for (status, reason), tests in groups.items()]
 
 
@@ -185,15 +277,26 @@ def milliseconds(*values: float | None) -> list[str]:
 def score_rows(result: Result) -> list[tuple[str, str, str]]:
     """Title, figure and the count of tests behind it, for each score of the suite."""
     return [
-        (SCORE_TITLES[name], score_text(record), f"{record.tests_ok} of {record.tests_expected}")
-        for name, record in summary_of(result).scores.items()
+        (
+            SCORE_TITLES[under(part.protocol, name)] + _variant(result),
+            score_text(record),
+            f"{record.tests_ok} of {record.tests_expected}",
+        )
+        for part, summary in _halves(result)
+        for name, record in summary.scores.items()
         if record
     ]
 
 
+def _variant(result: Result) -> str:
+    """What a score is called after besides its protocol."""
+    changed = ", ".join(_options(result))
+    return f" ({changed})" if changed else ""
+
+
 def value_rows(result: Result) -> list[list[str]]:
     """What the scores are per price, watt and GiB, as far as these are known."""
-    return value_lines([(_values(result), worth(result))])
+    return value_lines([_priced(result)])
 
 
 def value_lines(sides: Sequence[Priced]) -> list[list[str]]:
@@ -236,8 +339,18 @@ def three_digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _values(result: Result) -> dict[str, int | None]:
-    return {name: record.value for name, record in summary_of(result).scores.items() if record}
+def _values(scores: Mapping[str, ScoreRecord | None]) -> dict[str, int | None]:
+    return {name: record.value for name, record in scores.items() if record}
+
+
+def _priced(result: Result) -> Priced:
+    """The scores under each protocol, and what they are set against."""
+    values = {
+        under(part.protocol, name): value
+        for part, summary in _halves(result)
+        for name, value in _values(summary.scores).items()
+    }
+    return values, worth(result)
 
 
 def score_text(record: ScoreRecord) -> str:
@@ -295,6 +408,7 @@ def published_facts(results: Sequence[Result]) -> list[list[str]]:
         "Suite",
         "Backend",
         "Started",
+        "Passes",
         "Status",
         "Checks",
         "Price",
@@ -313,10 +427,9 @@ def published_facts(results: Sequence[Result]) -> list[list[str]]:
         ),
         *(
             [title, *(score.get(title, "") for score in scores)]
-            for title in SCORE_TITLES.values()
-            if any(title in score for score in scores)
+            for title in dict.fromkeys(title for score in scores for title in score)
         ),
-        *value_lines([(_values(result), worth(result)) for result in results]),
+        *value_lines([_priced(result) for result in results]),
         ["Rounds", *(rounds_text(result) for result in results)],
         ["On the leaderboard's scale", *comparable],
     ]
@@ -326,7 +439,7 @@ def rounds_text(result: Result) -> str:
     """In how many fresh processes each test ran, and what so few cannot tell."""
     if result.imported:
         return "as a log printed it (how much runs differ was not measured)"
-    whole, asked = len(whole_rounds(result)), result.run.rounds
+    whole, asked = min(len(whole_rounds(part)) for part in result.parts), result.run.rounds
     most = f" of at most {asked}" if whole < asked > 1 else ""
     known = "" if whole >= ROUNDS_THAT_TELL else " (how much runs differ was not measured)"
     return f"{whole}{most}{known}"

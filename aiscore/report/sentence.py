@@ -4,22 +4,30 @@ from collections.abc import Sequence
 from math import inf, log
 
 from aiscore.report.rows import SCORE_TITLES, Priced, three_digits, value_of
-from aiscore.results.subject import Subject
+from aiscore.results.subject import Subject, under
 from aiscore.scoring.compare import Comparison, Finding, Verdict
-from aiscore.spec import Family, Mode
+from aiscore.spec import Family, Mode, Protocol
 
 DECIDED = {Verdict.FASTER, Verdict.SLOWER}
 VERBS = {Mode.TRAINING: "trains", Mode.INFERENCE: "runs"}
 TWICE = 2  # from here on a factor reads better than a percentage
 
 
-def sentence(base: Subject, other: Subject, found: Comparison, letters: Sequence[str]) -> str:
-    """What is sure of the other against the base; empty if nothing is."""
+def sentence(
+    base: Subject,
+    other: Subject,
+    found: Comparison,
+    letters: Sequence[str],
+    protocol: Protocol = Protocol.CLASSIC,
+) -> str:
+    """What is sure of the other against the base under a protocol; empty if nothing is."""
     names = (base.name, other.name) if base.name != other.name else letters
-    clauses = [clause for mode in VERBS if (clause := _clause(mode, found))]
+    clauses = [clause for mode in VERBS if (clause := _clause(mode, found, protocol))]
     if not clauses:
         return ""
-    return f"{names[1]} {' and '.join(clauses)} than {names[0]}{_value(base, other, found)}."
+    resident = "" if protocol is Protocol.CLASSIC else "Without the host, "
+    value = _value(base, other, found, protocol)
+    return f"{resident}{names[1]} {' and '.join(clauses)} than {names[0]}{value}."
 
 
 def value_ratio(base: Priced, other: Priced, name: str, of: str) -> float | None:
@@ -31,22 +39,24 @@ def value_ratio(base: Priced, other: Priced, name: str, of: str) -> float | None
     return theirs / mine if mine and theirs else None
 
 
-def _clause(mode: Mode, found: Comparison) -> str:
+def _clause(mode: Mode, found: Comparison, protocol: Protocol) -> str:
     """Of the whole mode, with the family that stands out; else of such a family alone."""
-    whole = found.findings.get(mode.value)
+    whole = found.findings.get(under(protocol, mode.value))
     decided = whole if whole and _is_decided(whole) else None
-    family = _family(mode, found, decided)
+    family = _family(mode, found, protocol, decided)
     parts = [f"networks {_by(decided)}"] if decided else []
     parts += [f"{family[0]} networks {_by(family[1])}"] if family else []
     return f"{VERBS[mode]} {', '.join(parts)}" if parts else ""
 
 
-def _family(mode: Mode, found: Comparison, whole: Finding | None) -> tuple[str, Finding] | None:
+def _family(
+    mode: Mode, found: Comparison, protocol: Protocol, whole: Finding | None
+) -> tuple[str, Finding] | None:
     """The family that is surely faster or slower, and surely not as all networks together are."""
     decided = [
         (family.value, finding)
         for family in Family
-        if (finding := found.kinds.get(f"{family}/{mode}"))
+        if (finding := found.kinds.get(under(protocol, f"{family}/{mode}")))
         and _is_decided(finding)
         and not (whole and _overlap(whole, finding))
     ]
@@ -74,10 +84,10 @@ def _by(finding: Finding) -> str:
     return f"{1 - finding.ratio:.1%} slower ({1 - high:.1%} to {1 - low:.1%})"
 
 
-def _value(base: Subject, other: Subject, found: Comparison) -> str:
+def _value(base: Subject, other: Subject, found: Comparison, protocol: Protocol) -> str:
     """The value for the price by the first score that both have, if the prices are known."""
     sides = [(side.side.scores, side.worth) for side in (base, other)]
-    for name in (Mode.TRAINING.value, Mode.INFERENCE.value):
+    for name in (under(protocol, mode.value) for mode in (Mode.TRAINING, Mode.INFERENCE)):
         finding = found.findings.get(name)
         ratio = value_ratio(sides[0], sides[1], name, "price")
         if finding and _is_decided(finding) and ratio:

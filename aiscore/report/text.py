@@ -11,7 +11,7 @@ from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
 from aiscore.results.model import Result, TestSummary
 from aiscore.scoring import validity
-from aiscore.spec import Mode, Suite
+from aiscore.spec import Mode, Protocol, Suite
 
 WIDTH = 80
 NOT_STEADY = (
@@ -26,6 +26,7 @@ def render_result(result: Result) -> str:
     parts = [
         _facts(rows.headline(result)),
         _tests(result),
+        _side_by_side(result),
         _failures(result),
         _table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
         _value(result),
@@ -40,27 +41,48 @@ def _facts(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def _tests(result: Result) -> str:
+    """The time that counts comes first."""
     tests = rows.test_rows(result)
+    resident = result.protocol is Protocol.RESIDENT
     lines = [
         (
             test.id,
             test.network,
             test.mode.value,
-            "-" if test.passes is None else str(test.passes),
-            *_marked(test, rows.milliseconds(test.mean_ms, test.std_ms, test.median_ms)),
+            *_marked(test, rows.milliseconds(test.time_ms, test.std_ms)),
+            *rows.milliseconds(test.mean_ms if resident else test.median_ms),
+            *rows.milliseconds(test.first_ms),
             "-" if test.score is None else str(test.score),
         )
         for test in tests
     ]
-    header = ("test", "network", "mode", "passes", "mean ms", "std", "median", "score")
+    times = ("median ms", "std", "mean") if resident else ("mean ms", "std", "median")
+    header = ("test", "network", "mode", *times, "first", "score")
     legend = [NOT_STEADY] if any(test.steady is False for test in tests) else []
     return "\n".join([_table(header, lines, "lllrrrrr"), *legend]) if lines else ""
 
 
+def _side_by_side(result: Result) -> str:
+    """What the host takes of the classic passes."""
+    lines = [
+        (
+            classic.id,
+            classic.network,
+            classic.mode.value,
+            *rows.milliseconds(classic.time_ms),
+            *_marked(resident, rows.milliseconds(resident.time_ms, resident.std_ms)),
+            f"{share:.0%}",
+        )
+        for classic, resident, share in rows.side_by_side(result)
+    ]
+    header = ("test", "network", "mode", "classic ms", "resident ms", "std", "host")
+    return _table(header, lines, "lllrrrr") if lines else ""
+
+
 def _marked(test: TestSummary, times: Sequence[str]) -> list[str]:
-    """The times, the mean with a star if warming up is a part of it."""
-    mean, *others = times
-    return [f"*{mean}" if test.steady is False else mean, *others]
+    """The times, the first with a star if warming up is a part of it."""
+    time, *others = times
+    return [f"*{time}" if test.steady is False else time, *others]
 
 
 def _failures(result: Result) -> str:
@@ -73,8 +95,7 @@ def _failures(result: Result) -> str:
 
 def _failed_checks(result: Result) -> str:
     return "\n".join(
-        _wrapped("Check failed: ", f"{rows.check_text(check)}.")
-        for check in rows.failed_checks(result)
+        _wrapped("Check failed: ", f"{sentence}.") for sentence in rows.failed_checks(result)
     )
 
 
@@ -85,10 +106,11 @@ def _value(result: Result) -> str:
 
 def _not_comparable(result: Result) -> str:
     summary = rows.summary_of(result)
+    resident = " The resident ones never are." if summary.resident else ""
     if summary.comparable_with_leaderboard:
-        return "Comparable with the leaderboard."
+        return f"Comparable with the leaderboard.{resident}"
     reasons = "; ".join(summary.not_comparable_because)
-    return _wrapped("", f"Not comparable with the leaderboard: {reasons}.")
+    return _wrapped("", f"Not comparable with the leaderboard: {reasons}.{resident}")
 
 
 def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:

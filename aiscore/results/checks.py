@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 from aiscore.results.model import CheckRecord, Result, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.scoring import validity
-from aiscore.scoring.score import counted
 from aiscore.scoring.validity import Check
 from aiscore.spec import DeviceKind, Status
 
@@ -22,22 +21,26 @@ UNREAD = "unknown"
 
 def make_checks(result: Result) -> list[CheckRecord]:
     """Every check that the result has an input for."""
+    facts = [CheckRecord(**asdict(check)) for check in _of_facts(result)]
+    return [*make_checks_of_tests(result), *facts]
+
+
+def make_checks_of_tests(result: Result) -> list[CheckRecord]:
+    """The same without those of the machine as a whole."""
     made: list[Check | None] = [
         *_of_passes(result),
         _of_device_memory(result),
         *(validity.judge(rule, _by_test(result.tests, figure)) for rule, figure in WATCHED.items()),
-        *_of_facts(result),
     ]
     return [CheckRecord(**asdict(check)) for check in made if check]
 
 
 def _of_passes(result: Result) -> Iterable[Check | None]:
     passes = {
-        test.id: [record.passes_s for record in _judged(test) if record.passes_s]
-        for test in result.tests
+        test.id: [record for record in _judged(test) if record.passes_s] for test in result.tests
     }
     timeless = {
-        test: sum(time <= 0 for times in found for time in times)
+        test: sum(time <= 0 for record in found for time in record.passes_s)
         for test, found in passes.items()
         if found
     }
@@ -50,7 +53,10 @@ def _of_passes(result: Result) -> Iterable[Check | None]:
     yield validity.judge(validity.NOT_STEADY, _worst(validity.warm_up_share, rounds))
     yield validity.judge(
         validity.FIRST_PASS_INCLUDED,
-        {test: sum(len(times) == 1 for times in found) for test, found in rounds.items()},
+        {
+            test: sum(len(record.passes_s) == 1 for record in found)
+            for test, found in rounds.items()
+        },
     )
     yield validity.judge(validity.CLOCK_TROUBLE, timeless)
 
@@ -61,11 +67,11 @@ def _judged(test: TestRecord) -> list[RoundRecord]:
 
 
 def _worst(
-    figure: Callable[[Sequence[float]], float], rounds: dict[str, list[list[float]]]
+    figure: Callable[[Sequence[float]], float], rounds: dict[str, list[RoundRecord]]
 ) -> dict[str, float]:
     """The highest figure of any round with at least two passes that count, by test."""
     figures = {
-        test: [figure(rest) for times in found if len(rest := counted(times)) > 1]
+        test: [figure(counted) for record in found if len(counted := record.counted_s) > 1]
         for test, found in rounds.items()
     }
     return {test: max(found) for test, found in figures.items() if found}

@@ -5,12 +5,13 @@ Raw samples and what was asked for are stored; scores are derived from them
 Times are seconds, sizes are bytes, instants are UTC in ISO 8601.
 """
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
 
-from aiscore.spec import DeviceKind, Mode, Protocol, Status, Suite, TestSpec
+from aiscore.scoring import resident, score
+from aiscore.spec import DeviceKind, Mode, Precision, Protocol, Status, Suite, TestSpec
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -19,6 +20,7 @@ SCHEMA_VERSION: Literal[1] = 1
 PassSeconds = Annotated[float, Field(ge=-1e9, le=1e9)]
 PrintedMilliseconds = Annotated[float, Field(ge=0, le=1e12)]
 Count = Annotated[int, Field(ge=1, lt=1 << 63)]
+PassCount = Annotated[int, Field(ge=1, lt=1 << 31)]
 Bytes = Annotated[int, Field(ge=0, lt=1 << 63)]
 Amount = Annotated[float, Field(ge=1e-9, le=1e15)]
 Reading = Annotated[float, Field(ge=-1e21, le=1e21)]
@@ -50,12 +52,23 @@ class PolicyRecord(Strict):
     max_seconds: NonNegativeFloat
     hard_limit_s: NonNegativeFloat
     early_stop: bool = False
+    block_seconds: Amount | None = None
+
+    def in_words(self) -> dict[str, Any]:
+        """Its fields but the protocol, by their names in words."""
+        prefix = "" if self.protocol is Protocol.CLASSIC else f"{self.protocol} "
+        return {
+            prefix + name.replace("_", " "): value
+            for name, value in self.model_dump(exclude={"protocol"}).items()
+        }
 
 
 class OptionsRecord(Strict):
     """What the user changed of the way the backend runs."""
 
     memory_fraction: float | None = None
+    precision: Precision = Precision.DEFAULT
+    xla: bool = False
 
 
 class EnvironmentRecord(Strict):
@@ -103,15 +116,30 @@ class RoundRecord(Strict):
     """One round of one test: every pass in order, the first one included.
 
     ``status`` is how this round of it ended; one that is not ok counts for nothing.
+    Under the resident protocol passes are timed in blocks: ``passes_s`` has the
+    mean pass of each, ``block_passes`` their number.
     """
 
     round: Count
     status: Status = Status.OK
     passes_s: list[PassSeconds] = Field(default_factory=list)
+    block_passes: list[PassCount] = Field(default_factory=list)
     prepare_s: PassSeconds | None = None
     peak_rss_bytes: Bytes | None = None
     peak_device_bytes: Bytes | None = None
     telemetry: TelemetryRecord | None = None
+
+    @property
+    def passes(self) -> int:
+        """How many there were."""
+        return sum(self.block_passes) if self.block_passes else len(self.passes_s)
+
+    @property
+    def counted_s(self) -> Sequence[float]:
+        """The passes, or mean passes of blocks, that count."""
+        if self.block_passes:
+            return resident.counted(self.block_passes, self.passes_s)
+        return score.counted(self.passes_s)
 
 
 class PrintedTime(Strict):
@@ -123,7 +151,7 @@ class PrintedTime(Strict):
 
 
 class TestRecord(Strict):
-    """One test as it was asked for and what became of it.
+    """One test as it was asked for and what became of it under one protocol.
 
     An imported test has a ``printed`` time instead of rounds.
     """
@@ -134,6 +162,7 @@ class TestRecord(Strict):
     network: str
     title: str
     mode: Mode
+    protocol: Protocol = Protocol.CLASSIC
     batch: Count
     input: list[Count]
     status: Status
@@ -147,6 +176,7 @@ class TestRecord(Strict):
         test: TestSpec,
         status: Status,
         *,
+        protocol: Protocol = Protocol.CLASSIC,
         rounds: Iterable[RoundRecord] = (),
         printed: PrintedTime | None = None,
         error: ErrorRecord | None = None,
@@ -157,6 +187,7 @@ class TestRecord(Strict):
             network=test.network,
             title=test.title,
             mode=test.mode,
+            protocol=protocol,
             batch=test.batch,
             input=list(test.input),
             status=status,
@@ -169,6 +200,13 @@ class TestRecord(Strict):
     def ok_rounds(self) -> list[RoundRecord]:
         """The rounds that count."""
         return [record for record in self.rounds if record.status is Status.OK]
+
+
+class ResidentRecord(Strict):
+    """The resident half of a run under both protocols."""
+
+    policy: PolicyRecord
+    tests: list[TestRecord] = Field(default_factory=list)
 
 
 class PriceRecord(Strict):
@@ -235,8 +273,10 @@ class ScoreRecord(Strict):
 class TestSummary(Strict):
     """The derived figures of one test, in milliseconds.
 
-    ``steady``: its passes had settled when they counted (``aiscore.scoring.validity``);
-    None where too few count to tell.
+    ``time_ms`` is what its score is made of: the mean in ``classic``, the median
+    in ``resident``. ``first_ms`` is the first pass, which compiles. ``steady``:
+    its passes had settled when they counted (``aiscore.scoring.validity``); None
+    where too few count to tell.
     """
 
     __test__ = False
@@ -250,6 +290,7 @@ class TestSummary(Strict):
     median_ms: float | None
     std_ms: float | None
     first_ms: float | None
+    time_ms: float | None = None
     energy_per_pass_j: float | None = None
     steady: bool | None = None
     score: int | None
@@ -267,19 +308,41 @@ class CheckRecord(Strict):
     tests: list[str] = Field(default_factory=list)
 
 
+Progress = Literal["complete", "partial", "interrupted"]
+
+
+class ResidentSummary(Strict):
+    """The same of the resident half of a run under both protocols.
+
+    ``host_share``: by test that is ok under both, what part of a classic pass
+    is not there in a resident one.
+    """
+
+    status: Progress
+    scores: dict[str, ScoreRecord | None]
+    checks: list[CheckRecord]
+    tests: list[TestSummary]
+    host_share: dict[str, float]
+
+
 class Summary(Strict):
     """Everything derived; the keys of ``aiscore show --json`` (docs/result-file.md)."""
 
-    status: Literal["complete", "partial", "interrupted"]
+    status: Progress
     comparable_with_leaderboard: bool
     not_comparable_because: list[str]
     scores: dict[str, ScoreRecord | None]
     checks: list[CheckRecord] = Field(default_factory=list)
     tests: list[TestSummary]
+    resident: ResidentSummary | None = None
 
 
 class Result(Strict):
-    """One result file. ``suite_sha256``: of its suite's tests and reference times."""
+    """One result file. ``suite_sha256``: of its suite's tests and reference times.
+
+    Of a run under both protocols, ``protocol``, ``policy`` and ``tests`` are the
+    classic ones.
+    """
 
     schema_version: Literal[1] = SCHEMA_VERSION
     aiscore_version: str
@@ -294,4 +357,33 @@ class Result(Strict):
     run: RunRecord
     imported: ImportRecord | None = None
     tests: list[TestRecord]
+    resident: ResidentRecord | None = None
     summary: Summary | None = None
+
+    @property
+    def parts(self) -> list["Result"]:
+        """One result for each protocol of the run, the first of them without the other."""
+        if self.resident is None:
+            return [self]
+        alone = {"resident": None, "summary": None}
+        half = {
+            "protocol": Protocol.RESIDENT,
+            "policy": self.resident.policy,
+            "tests": self.resident.tests,
+        }
+        return [self.model_copy(update=alone), self.model_copy(update={**alone, **half})]
+
+    @property
+    def records(self) -> list[TestRecord]:
+        """The tests under every protocol of the run."""
+        return [*self.tests, *(self.resident.tests if self.resident else [])]
+
+    def with_records(self, records: Iterable[TestRecord]) -> "Result":
+        """The same with these records in place of its own."""
+        given = list(records)
+        if self.resident is None:
+            return self.model_copy(update={"tests": given})
+        mine = [record for record in given if record.protocol is self.protocol]
+        others = [record for record in given if record.protocol is not self.protocol]
+        resident_half = self.resident.model_copy(update={"tests": others})
+        return self.model_copy(update={"tests": mine, "resident": resident_half})

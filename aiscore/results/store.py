@@ -14,6 +14,7 @@ from aiscore.errors import UserError
 from aiscore.results.model import (
     SCHEMA_VERSION,
     Result,
+    RoundRecord,
     ScoreRecord,
     Summary,
     TestRecord,
@@ -21,9 +22,9 @@ from aiscore.results.model import (
 )
 from aiscore.results.reading import read
 from aiscore.results.reference import suite_sha256
-from aiscore.results.summary import counted_passes_s, derive, summarise
+from aiscore.results.summary import derive, summarise
 from aiscore.scoring import score
-from aiscore.spec import DeviceKind, Status, TestSpec
+from aiscore.spec import DeviceKind, Protocol, Status, TestSpec
 from workloads.suite import TESTS
 
 SHORTEST_S = 1e-9  # what the clock can tell
@@ -210,6 +211,13 @@ def _violations(error: ValidationError) -> list[str]:
 
 def _contradictions(result: Result) -> list[str]:
     """What every field allows for itself, but the suite or another field does not."""
+    if result.resident and (result.imported or result.protocol is not Protocol.CLASSIC):
+        return ["a resident half stands beside classic tests of a run only"]
+    return [problem for part in result.parts for problem in _contradictions_of(part)]
+
+
+def _contradictions_of(result: Result) -> list[str]:
+    """The same of a result under one protocol."""
     specs = {spec.id: spec for spec in TESTS[result.suite]}
     ids = Counter(test.id for test in result.tests)
     for test, count in ids.items():
@@ -221,7 +229,11 @@ def _contradictions(result: Result) -> list[str]:
     whole = _whole_contradiction(result)
     if whole:
         return [whole]
-    problems = [_contradiction(result, test, specs[test.id]) for test in result.tests]
+    problems = [
+        _protocol_contradiction(test, result.protocol)
+        or _contradiction(result, test, specs[test.id])
+        for test in result.tests
+    ]
     return [problem for problem in problems if problem]
 
 
@@ -240,6 +252,16 @@ def _whole_contradiction(result: Result) -> str | None:
     return None
 
 
+def _protocol_contradiction(test: TestRecord, protocol: Protocol) -> str | None:
+    if test.protocol is not protocol:
+        return f"test {test.id} is {test.protocol}, but stands among the {protocol} ones"
+    blocks = protocol is Protocol.RESIDENT
+    for record in test.rounds:
+        if len(record.block_passes) != (len(record.passes_s) if blocks else 0):
+            return f"test {test.id} has other blocks than times"
+    return None
+
+
 def _contradiction(result: Result, test: TestRecord, spec: TestSpec) -> str | None:
     if (test.network, test.mode) != (spec.network, spec.mode):
         return f"test {test.id} is {spec.network} {spec.mode}, not {test.network!r} {test.mode}"
@@ -253,9 +275,14 @@ def _contradiction(result: Result, test: TestRecord, spec: TestSpec) -> str | No
         return problem
     if any(record.round > result.run.rounds for record in test.rounds):
         return f"test {test.id} has more rounds than were asked for"
-    if any(len(record.passes_s) > result.policy.passes for record in test.rounds):
+    if any(_limited(record, test.protocol) > result.policy.passes for record in test.rounds):
         return f"test {test.id} has more passes than the policy allows"
     return None
+
+
+def _limited(record: RoundRecord, protocol: Protocol) -> int:
+    """What the policy limits: all passes in classic, the blocks that count in resident."""
+    return len(record.passes_s if protocol is Protocol.CLASSIC else record.counted_s)
 
 
 def _ok_contradiction(test: TestRecord) -> str | None:
@@ -265,7 +292,7 @@ def _ok_contradiction(test: TestRecord) -> str | None:
         return f"test {test.id} is ok, but has no pass"
     if [record.round for record in rounds] != list(range(1, len(rounds) + 1)):
         return f"test {test.id} has rounds that are not numbered from 1"
-    if min(counted_passes_s(test)) < SHORTEST_S:
+    if min(value for record in rounds for value in record.counted_s) < SHORTEST_S:
         return f"test {test.id} has a pass that took no time"
     return None
 

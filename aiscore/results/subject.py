@@ -1,49 +1,58 @@
 """What a comparison needs of a result or a card, in one form."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from math import log
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import Literal
 
-from aiscore.results.model import PriceRecord, Result, ScoreRecord
+from aiscore.results.model import PolicyRecord, PriceRecord, Result, ScoreRecord
 from aiscore.results.prices import Prices, priced
 from aiscore.results.reference import MODES, Card, find_card, reference_ms
 from aiscore.results.store import load
-from aiscore.results.summary import MS_PER_S, derive, resized
+from aiscore.results.summary import MS_PER_S, derive, resized, round_figures
 from aiscore.results.worth import Worth, own_gpu, worth
 from aiscore.scoring import score
 from aiscore.scoring.compare import MARGIN, Comparison, RoundTime, Side, compare
-from aiscore.spec import DeviceKind, Family, Mode, Status, Suite
+from aiscore.spec import STANDARD_POLICY, DeviceKind, Family, Mode, Network, Protocol, Status, Suite
 from workloads.suite import FULL, MICRO, NETWORKS
 
 SMALL_BELOW = 10_000_000  # parameters; no network of the suite has between 6 and 23 million
-GROUPS = {
+SIZES = {True: "small networks", False: "large networks"}
+SCORES = {
     **{name: {test.id for test in FULL if test.mode in modes} for name, modes in MODES.items()},
     "micro": {test.id for test in MICRO},
+}
+
+
+def under(protocol: Protocol, name: str) -> str:
+    """The name of a score or the id of a test: resident ones are never those of the leaderboard."""
+    return name if protocol is Protocol.CLASSIC else f"{protocol} {name}"
+
+
+def _titles(network: Network) -> tuple[str, str]:
+    """The kinds of work that a network stands for."""
+    return network.family, SIZES[network.parameters < SMALL_BELOW]
+
+
+GROUPS = {
+    under(protocol, name): {under(protocol, test) for test in tests}
+    for protocol in Protocol
+    for name, tests in SCORES.items()
 }
 ALWAYS_NEW = {"container_id"}
 # What a reader may care for: "kind/mode" to tests. The micro suite has kinds, too.
 KINDS = {
-    **{
-        f"{family}/{mode}": {
-            test.id
-            for test in FULL + MICRO
-            if test.mode is mode and NETWORKS[test.network].family is family
-        }
-        for family in Family
-        for mode in Mode
-    },
-    **{
-        f"{title}/{mode}": {
-            test.id
-            for test in FULL + MICRO
-            if test.mode is mode and (NETWORKS[test.network].parameters < SMALL_BELOW) is small
-        }
-        for title, small in {"small networks": True, "large networks": False}.items()
-        for mode in Mode
-    },
+    under(protocol, f"{title}/{mode}"): {
+        under(protocol, test.id)
+        for test in FULL + MICRO
+        if test.mode is mode and title in _titles(NETWORKS[test.network])
+    }
+    for protocol in Protocol
+    for title in (*Family, *SIZES.values())
+    for mode in Mode
 }
 # What a set-up is made of, by the keys that tell of it; all others stand for themselves.
 VARIABLES = {
@@ -65,15 +74,16 @@ VARIABLES = {
     ),
     "container": ("container", "container_image", "os"),
     "CPU": ("cpu", "machine", "logical_cores", "physical_cores", "affinity", "cpu_limit"),
-    "precision": ("precision", "tf32", "xla"),
+    "precision": ("precision", "tf32"),
+    "compilation": ("option xla", "xla"),
     "protocol": (
         "suite",
         "protocol",
-        "passes",
-        "min passes",
-        "max seconds",
-        "hard limit s",
-        "early stop",
+        *(
+            field
+            for policy in STANDARD_POLICY.values()
+            for field in PolicyRecord(**asdict(policy)).in_words()
+        ),
     ),
 }
 
@@ -108,7 +118,7 @@ def named(text: str, prices: Prices | None = None, price: PriceRecord | None = N
 
 
 def from_result(result: Result) -> Subject:
-    """Only scores over all of their tests, and only tests that are ok."""
+    """Only scores over all of their tests, and only tests that are ok, under each protocol."""
     summary = derive(result)
     records = {name: record for name, record in summary.scores.items() if record}
     rounds = _rounds(result)
@@ -116,28 +126,40 @@ def from_result(result: Result) -> Subject:
         name=result.run.label or result.device.name,
         source="log" if result.imported else "result",
         setup=_setup(result),
-        side=Side(
-            {name: record.value for name, record in records.items()},
-            {test.id: test.mean_ms for test in summary.tests if test.score and test.mean_ms},
-            rounds,
-            _log_round_scores(rounds, result.suite),
-        ),
+        side=Side(*_scores_and_times(result), rounds, _log_round_scores(rounds, result.suite)),
         remarks=[*_origin(result), *summary.not_comparable_because, *_estimates(records)],
         worth=worth(result),
     )
 
 
+def _scores_and_times(result: Result) -> tuple[dict[str, int | None], dict[str, float]]:
+    """Each score, and the time (ms) of each test that counts."""
+    found = [(part.protocol, derive(part)) for part in result.parts]
+    scores = {
+        under(protocol, name): record.value
+        for protocol, summary in found
+        for name, record in summary.scores.items()
+        if record
+    }
+    times_ms = {
+        under(protocol, test.id): test.time_ms
+        for protocol, summary in found
+        for test in summary.tests
+        if test.score and test.time_ms
+    }
+    return scores, times_ms
+
+
 def _rounds(result: Result) -> dict[int, dict[str, RoundTime]]:
     """Number of the round to test to its time, of the tests that count."""
     found: dict[int, dict[str, RoundTime]] = {}
-    for test in result.tests:
+    for test in result.records:
         if test.status is not Status.OK or resized(test, result.suite):
             continue
         for record in test.ok_rounds:
-            counted = score.counted(record.passes_s)
-            if counted:
-                time = RoundTime(MS_PER_S * fmean(counted), MS_PER_S * median(counted))
-                found.setdefault(record.round, {})[test.id] = time
+            figures = round_figures(test, record)
+            time = RoundTime(MS_PER_S * figures.time, MS_PER_S * median(record.counted_s))
+            found.setdefault(record.round, {})[under(test.protocol, test.id)] = time
     return found
 
 
@@ -147,18 +169,18 @@ def _log_round_scores(
     """The logarithm of each score in each round that has all of its tests."""
     reference = reference_ms(suite)
     found: dict[str, list[float]] = {}
-    for times in rounds.values():
+    for times, protocol in product(rounds.values(), Protocol):
         made = {
             name: score.geometric_mean(
-                reference[test] / times[test].mean_ms for test in GROUPS[name]
+                reference[test] / times[under(protocol, test)].time_ms for test in SCORES[name]
             )
             for name in ("inference", "training", "micro")
-            if times.keys() >= GROUPS[name]
+            if times.keys() >= GROUPS[under(protocol, name)]
         }
         if made.keys() >= {"inference", "training"}:
             made["ai"] = made["inference"] + made["training"]
         for name, value in made.items():
-            found.setdefault(name, []).append(log(value))
+            found.setdefault(under(protocol, name), []).append(log(value))
     return found
 
 
@@ -266,12 +288,16 @@ def _setup(result: Result) -> dict[str, str]:
         "device": result.device.name,
         **{f"gpu {key}": value for key, value in gpu.items() if key not in {"name", "uuid"}},
         "backend": result.backend,
-        "protocol": result.protocol.value,
+        "protocol": " and ".join(part.protocol for part in result.parts),
         **{
-            key.replace("_", " "): f"{value:g}"
-            for key, value in result.policy.model_dump(exclude={"protocol"}).items()
+            key: f"{value:g}"
+            for part in result.parts
+            for key, value in part.policy.in_words().items()
+            if value is not None
         },
         **({} if fraction is None else {"memory fraction": f"{fraction:g}"}),
+        "precision": result.options.precision.value,
+        "option xla": "on" if result.options.xla else "off",
         **environment.software,
         **{name: value for name, value in environment.host.items() if name not in ALWAYS_NEW},
         **environment.variables,

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import fsum, hypot
-from statistics import fmean
 from typing import Literal, TypedDict
 
-from aiscore.results.checks import make_checks
+from aiscore.results.checks import make_checks, make_checks_of_tests
 from aiscore.results.model import (
     PolicyRecord,
+    Progress,
+    ResidentSummary,
     Result,
+    RoundRecord,
     ScoreRecord,
     Summary,
     TestRecord,
@@ -18,7 +20,16 @@ from aiscore.results.model import (
 from aiscore.results.reference import reference_ms
 from aiscore.scoring import quick, score, stats
 from aiscore.scoring.validity import NOT_STEADY, warm_up_share
-from aiscore.spec import DeviceKind, Mode, Policy, Protocol, Status, Suite, TestSpec
+from aiscore.spec import (
+    DeviceKind,
+    Mode,
+    Policy,
+    Precision,
+    Protocol,
+    Status,
+    Suite,
+    TestSpec,
+)
 from workloads.suite import QUICK, TESTS
 
 LEADERBOARD_BACKEND = "tensorflow"
@@ -49,19 +60,41 @@ def summarise(result: Result) -> Result:
 def derive(result: Result) -> Summary:
     """The summary that the samples give, whatever the result says."""
     reasons = _not_comparable_because(result)
+    tests = _test_summaries(result)
     return Summary(
         status=_status(result),
         comparable_with_leaderboard=not reasons,
         not_comparable_because=reasons,
         scores=_scores(result),
         checks=make_checks(result),
-        tests=[_test_summary(test, result.suite, result.device.kind) for test in result.tests],
+        tests=tests,
+        resident=_resident(result, tests),
     )
 
 
-def counted_passes_s(test: TestRecord) -> list[float]:
-    """The passes that count, of all rounds that are ok: each round without its first."""
-    return [value for record in test.ok_rounds for value in score.counted(record.passes_s)]
+def _resident(result: Result, classic: Sequence[TestSummary]) -> ResidentSummary | None:
+    """The same of the resident half, if the run has one."""
+    if result.resident is None:
+        return None
+    _, half = result.parts
+    tests = _test_summaries(half)
+    times_ms = {test.id: test.time_ms for test in tests}
+    return ResidentSummary(
+        status=_status(half),
+        scores=_scores(half),
+        checks=make_checks_of_tests(half),
+        tests=tests,
+        host_share={
+            test.id: 1 - resident_ms / test.time_ms
+            for test in classic
+            if test.time_ms and (resident_ms := times_ms.get(test.id))
+        },
+    )
+
+
+def round_figures(test: TestRecord, record: RoundRecord) -> score.Estimate:
+    """The figures (s) of a test in one round that is ok."""
+    return score.estimate(record.counted_s, test.protocol)
 
 
 def whole_rounds(result: Result) -> list[int]:
@@ -93,7 +126,7 @@ def _round_scores(result: Result, tests: Sequence[str]) -> list[float]:
     """The score over these tests in each whole round."""
     reference = reference_ms(result.suite)
     times_s = {
-        test.id: {record.round: fmean(score.counted(record.passes_s)) for record in test.ok_rounds}
+        test.id: {record.round: round_figures(test, record).time for record in test.ok_rounds}
         for test in result.tests
         if test.id in tests
     }
@@ -109,10 +142,11 @@ def _round_scores(result: Result, tests: Sequence[str]) -> list[float]:
 def figures(test: TestRecord) -> score.Estimate:
     """The figures (s) of a test that is ok, from its passes or from what a log printed."""
     if test.printed is None:
-        return score.estimate(counted_passes_s(test))
-    mean_ms, std_ms = test.printed.mean_ms, test.printed.std_ms
+        counted_s = [value for record in test.ok_rounds for value in record.counted_s]
+        return score.estimate(counted_s, test.protocol)
+    mean, std_ms = test.printed.mean_ms / MS_PER_S, test.printed.std_ms
     std = None if std_ms is None else std_ms / MS_PER_S
-    return score.Estimate(mean=mean_ms / MS_PER_S, median=None, std=std, mean_error=None)
+    return score.Estimate(time=mean, error=None, mean=mean, median=None, std=std)
 
 
 def rounding_band(tests: Sequence[TestRecord], suite: Suite) -> tuple[int, int]:
@@ -144,35 +178,40 @@ def _counting(result: Result) -> dict[str, TestRecord]:
     }
 
 
+def _test_summaries(result: Result) -> list[TestSummary]:
+    return [_test_summary(test, result.suite, result.device.kind) for test in result.tests]
+
+
 def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSummary:
     """The figures of one test; a test that is not ok has no time."""
     rounds = test.ok_rounds if test.status is Status.OK else test.rounds
-    passes = [value for record in rounds for value in record.passes_s]
+    timed = [value for record in rounds for value in record.passes_s]
     summary = TestSummary(
         id=test.id,
         network=test.title,
         mode=test.mode,
         status=test.status,
-        passes=None if test.printed else len(passes),
+        passes=None if test.printed else sum(record.passes for record in rounds),
         mean_ms=None,
         median_ms=None,
         std_ms=None,
-        first_ms=passes[0] * MS_PER_S if passes else None,
+        first_ms=timed[0] * MS_PER_S if timed else None,
         score=None,
     )
     if test.status is not Status.OK:
         return summary
     found = figures(test)
-    mean_ms = found.mean * MS_PER_S
+    time_ms = found.time * MS_PER_S
     reference = reference_ms(suite)[test.id]
     return summary.model_copy(
         update={
-            "mean_ms": mean_ms,
+            "time_ms": time_ms,
+            "mean_ms": found.mean * MS_PER_S,
             "median_ms": None if found.median is None else found.median * MS_PER_S,
             "std_ms": None if found.std is None else found.std * MS_PER_S,
             "energy_per_pass_j": (None if test.printed else _energy_per_pass_j(test, ENERGY[kind])),
             "steady": None if test.printed else _steady(test),
-            "score": None if resized(test, suite) else score.test_score(reference, mean_ms),
+            "score": None if resized(test, suite) else score.test_score(reference, time_ms),
         }
     )
 
@@ -180,7 +219,7 @@ def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSumma
 def _energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
     """Over all passes, the first ones and the pauses between them included."""
     measured = [
-        (record.telemetry.totals[counter], len(record.passes_s))
+        (record.telemetry.totals[counter], record.passes)
         for record in test.rounds
         if record.telemetry
         and record.telemetry.duration_s >= LONG_ENOUGH_S
@@ -195,7 +234,7 @@ def _steady(test: TestRecord) -> bool | None:
     found = [
         warm_up_share(passes) <= NOT_STEADY.limit
         for record in test.ok_rounds
-        if len(passes := score.counted(record.passes_s)) > 1
+        if len(passes := record.counted_s) > 1
     ]
     return all(found) if found else None
 
@@ -244,7 +283,8 @@ def _mode_score(
             interval_kind=None if error is None else "passes",
             **counts,
         )
-    if result.run.quick and _is_quick_subset(ran, specs):
+    classic = result.protocol is Protocol.CLASSIC  # what the estimate was made for
+    if result.run.quick and classic and _is_quick_subset(ran, specs):
         calibration = quick.INFERENCE if specs[0].mode is Mode.INFERENCE else quick.TRAINING
         return ScoreRecord(
             value=None,
@@ -262,8 +302,8 @@ def _rounds_interval(by_round: Sequence[float]) -> Interval:
 
 def _score_over(tests: Iterable[str], valid: dict[str, score.Estimate], suite: Suite) -> int:
     reference = reference_ms(suite)
-    pairs = [(reference[test], valid[test].mean * MS_PER_S) for test in tests]
-    return score.suite_score([ref for ref, _ in pairs], [mean for _, mean in pairs])
+    pairs = [(reference[test], valid[test].time * MS_PER_S) for test in tests]
+    return score.suite_score([ref for ref, _ in pairs], [time for _, time in pairs])
 
 
 def _is_quick_subset(ran: Sequence[str], specs: Sequence[TestSpec]) -> bool:
@@ -310,7 +350,7 @@ def _sum(inference: ScoreRecord, training: ScoreRecord, by_round: Sequence[float
     return ScoreRecord(value=None, partial_value=partial, **counts)
 
 
-def _status(result: Result) -> Literal["complete", "partial", "interrupted"]:
+def _status(result: Result) -> Progress:
     if result.run.interrupted:
         return "interrupted"
     complete = len(_counting(result)) == len(TESTS[result.suite])
@@ -329,14 +369,19 @@ def _not_comparable_because(result: Result) -> list[str]:
         f"it was timed with the {result.protocol} protocol, the leaderboard's is classic": (
             result.protocol is not Protocol.CLASSIC
         ),
+        f"it ran in {result.options.precision}, the leaderboard's is the framework's default": (
+            result.options.precision is not Precision.DEFAULT
+        ),
+        "it was compiled with XLA, the leaderboard's was not": result.options.xla,
         "the run was interrupted": result.run.interrupted and ok < expected,
         f"only {ok} of {expected} tests are ok": ok < expected,
         f"batch or input was changed: {', '.join(named)}": bool(named),
     }
+    classic = result.protocol is Protocol.CLASSIC  # else its policy is another
     return [
         *(text for text, holds in reasons.items() if holds),
-        *_cut_short(result.policy),
-        *_stopped_early(result),
+        *(_cut_short(result.policy) if classic else []),
+        *(_stopped_early(result) if classic else []),
     ]
 
 

@@ -36,15 +36,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RoundTime:
-    """One test in one round (ms)."""
+    """One test in one round (ms): the time that counts for scores, and the median."""
 
-    mean_ms: float
+    time_ms: float
     median_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one side has: scores (None: not over all of its tests) and mean times by test.
+    """What one side has: scores (None: not over all of its tests) and times by test.
 
     ``rounds``: number of the round to test to its time. ``log_round_scores``:
     the logarithm of each score in each round that has all of its tests.
@@ -214,7 +214,7 @@ def _significant(value: float, p: float) -> Verdict:
 def _log_speeds(side: Side, tests: Collection[str]) -> list[float]:
     """The logarithm of the mean speed over the tests, in each round that has them all."""
     return [
-        -fmean(log(times[test].mean_ms) for test in tests)
+        -fmean(log(times[test].time_ms) for test in tests)
         for times in side.rounds.values()
         if all(test in times for test in tests)
     ]

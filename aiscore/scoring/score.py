@@ -10,41 +10,55 @@ from dataclasses import dataclass
 from math import exp, floor, fsum, log, sqrt
 from statistics import NormalDist, fmean, median
 
+from aiscore.spec import Protocol
+
 SCALE = 10_000
 CONFIDENCE = 0.95
 ROUNDING = 1e-9  # relative; far above the error of exp and log, far below half a point
+FEWEST_THAT_TELL = 5  # the spread of fewer tells nothing of the median's error
+QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the classic estimator makes of one test's passes; their unit is kept.
+    """What is made of one test's passes; their unit is kept.
 
-    ``std`` is the population standard deviation, as the original prints it;
-    ``mean_error`` the standard error of the mean, None for a single pass. Of a
-    time that was only printed, no more than mean and spread is known.
+    ``time`` is what counts, ``error`` its standard error, None where too few
+    passes tell. ``std`` is the population standard deviation, as the original
+    prints it. Of a time that was only printed, no more than mean and spread is
+    known.
     """
 
+    time: float
+    error: float | None
     mean: float
     median: float | None
     std: float | None
-    mean_error: float | None
 
 
 def counted(passes: Sequence[float]) -> Sequence[float]:
-    """The passes that count: all but the first, or the only one."""
+    """The passes that count in ``classic``: all but the first, or the only one."""
     return passes[1:] if len(passes) > 1 else passes
 
 
-def estimate(counted_passes: Sequence[float]) -> Estimate:
-    """The figures of one test from the passes that count (at least one)."""
-    mean = fmean(counted_passes)
+def estimate(counted_passes: Sequence[float], protocol: Protocol = Protocol.CLASSIC) -> Estimate:
+    """The figures of one test from the passes or blocks that count (at least one).
+
+    The mean counts in ``classic``, the median in ``resident``.
+    """
+    mean, middle = fmean(counted_passes), median(counted_passes)
     n = len(counted_passes)
     std = sqrt(fsum((value - mean) ** 2 for value in counted_passes) / n)
+    if protocol is Protocol.RESIDENT:
+        time, error = middle, median_error(counted_passes)
+    else:
+        time, error = mean, std / sqrt(n - 1) if n > 1 else None
     return Estimate(
+        time=time,
+        error=error,
         mean=mean,
-        median=median(counted_passes),
+        median=middle,
         std=std,
-        mean_error=std / sqrt(n - 1) if n > 1 else None,
     )
 
 
@@ -54,13 +68,27 @@ def geometric_mean(ratios: Iterable[float]) -> float:
     return exp(fsum(logs) / len(logs))
 
 
+def median_error(times: Sequence[float]) -> float | None:
+    """The standard error of the median, after McKean and Schrader; None where too few tell.
+
+    From the distance of two order statistics: it assumes no distribution, and
+    an outlier changes nothing.
+    """
+    n = len(times)
+    if n < FEWEST_THAT_TELL:
+        return None
+    rank = max(1, round((n + 1) / 2 - QUANTILE * sqrt(n / 4)))
+    ordered = sorted(times)
+    return (ordered[n - rank] - ordered[rank - 1]) / (2 * QUANTILE)
+
+
 def test_score(reference: float, time: float) -> int:
     """The score of one test, to the nearest point."""
     return round(SCALE * reference / time)
 
 
 def suite_score(reference: Sequence[float], times: Sequence[float]) -> int:
-    """The score over tests with these references and mean times: floored, as the original."""
+    """The score over tests with these references and times: floored, as the original."""
     ratios = [ref / time for ref, time in zip(reference, times, strict=True)]
     return points(SCALE * geometric_mean(ratios))
 
@@ -78,17 +106,17 @@ def relative_error(estimates: Sequence[Estimate]) -> float | None:
     """The relative standard error of a score over these tests, from their passes alone.
 
     Delta method on the logarithm of the score; passes are taken as independent.
-    None when a test has a single pass.
+    None when too few passes of a test tell.
     """
-    if any(item.mean_error is None for item in estimates):
+    if any(item.error is None for item in estimates):
         return None
-    variances = ((item.mean_error or 0) ** 2 / item.mean**2 for item in estimates)
+    variances = ((item.error or 0) ** 2 / item.time**2 for item in estimates)
     return sqrt(fsum(variances)) / len(estimates)
 
 
 def interval(value: float, error: float) -> tuple[float, float]:
     """The central ``CONFIDENCE`` interval of a normal value with this standard error."""
-    half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * error
+    half = QUANTILE * error
     return value - half, value + half
 
 

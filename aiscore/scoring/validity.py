@@ -176,7 +176,18 @@ def warm_up_share(counted: Sequence[float]) -> float:
     The leading passes that are clearly slower than the second half's median
     warm up, and without it they would take that median.
     """
-    settled = median(counted[len(counted) // 2 :])
-    slow = list(takewhile(lambda time: time > settled * (1 + WARMING_UP), counted))
+    settled = settled_time(counted)
+    slow = counted[: warming_up(counted, WARMING_UP)]
     without = fsum([settled * len(slow), *counted[len(slow) :]])
     return fsum(time - settled for time in slow) / without
+
+
+def warming_up(times: Sequence[float], margin: float) -> int:
+    """How many of the leading times are slower than the settled one by more than the margin."""
+    limit = settled_time(times) * (1 + margin)
+    return sum(1 for _ in takewhile(lambda time: time > limit, times))
+
+
+def settled_time(times: Sequence[float]) -> float:
+    """The median of their second half."""
+    return median(times[len(times) // 2 :])

@@ -58,15 +58,15 @@ function measuredTests(result) {
     `${test.id} ${test.network}`,
     test.mode,
     test.passes ?? "-",
-    milliseconds(test.mean_ms) + (test.steady === false ? " *" : ""),
-    milliseconds(test.std_ms),
+    `${milliseconds(test.mean_ms)} ± ${milliseconds(test.std_ms)}${test.steady === false ? " *" : ""}`,
     test.score === null ? "-" : number.format(test.score),
   ]);
   const note = timed.some((test) => test.steady === false)
     ? [el("p", { class: "remark" }, "* not steady: it still warmed up when its passes counted")]
     : [];
-  const headings = ["Test", "Mode", "Passes", "Mean, ms", "Std, ms", "Score"];
-  return timed.length ? [el("h3", {}, "Tests"), smallTable("Tests", headings, 2, lines), ...note] : [];
+  const table = smallTable("Tests", ["Test", "Mode", "Passes", "Mean ± std, ms", "Score"], 2, lines);
+  table.classList.add("measured");
+  return timed.length ? [el("h3", {}, "Tests"), table, ...note] : [];
 }
 
 /** The times of a row that the page holds no result of. */
