@@ -16,6 +16,7 @@ from aiscore.spec import (
     Options,
     Policy,
     Precision,
+    Probe,
     Protocol,
     Status,
     Suite,
@@ -27,16 +28,20 @@ class Job:
     """What a worker has to do. Without ``network`` it only describes the backend.
 
     ``trials``: the ids of tests, each with its protocol, in order. ``policies``
-    holds one for each of these protocols.
+    holds one for each of these protocols. With ``count_operations`` each test
+    ends with a pass in which its operations are counted. With ``roof`` the
+    worker measures what the device can do, and runs no test.
     """
 
     backend: str
     suite: Suite = Suite.FULL
+    roof: bool = False
     network: str | None = None
     trials: tuple[tuple[str, Protocol], ...] = ()
     device: Device | None = None
     options: Options = field(default_factory=Options)
     policies: tuple[Policy, ...] = (Policy(),)
+    count_operations: bool = False
     seed: int = 0
 
     def to_json(self) -> str:
@@ -92,6 +97,22 @@ class Unavailable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """The times of a probe, or the ``problem`` that there are none.
+
+    ``work`` is what one pass does: floating-point operations (arithmetic),
+    bytes (memory, feed, fetch) or operations (launch).
+    """
+
+    event: ClassVar[str] = "probed"
+    kind: Probe
+    precision: Precision | None = None
+    work: float | None = None
+    passes_s: tuple[float, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
     """The worker goes on to ``phase`` of a test: prepare, passes or check."""
 
@@ -123,6 +144,7 @@ class Finished:
     prepare_s: float | None = None
     peak_rss_bytes: int | None = None
     peak_device_bytes: int | None = None
+    operations: int | None = None
     error_type: str | None = None
     error_message: str | None = None
 
@@ -135,9 +157,9 @@ class Ended:
     exit_status: int
 
 
-Message = Ready | Unavailable | Phase | Passes | Finished | Ended
+Message = Ready | Unavailable | Probed | Phase | Passes | Finished | Ended
 _BY_EVENT: dict[str, type[Message]] = {
-    kind.event: kind for kind in (Ready, Unavailable, Phase, Passes, Finished, Ended)
+    kind.event: kind for kind in (Ready, Unavailable, Probed, Phase, Passes, Finished, Ended)
 }
 
 
@@ -153,8 +175,13 @@ def decode(line: str) -> Message:
         kind = _BY_EVENT[data.pop("event")]
         if kind is Ready:
             data["devices"] = tuple(device_from_dict(device) for device in data["devices"])
-        if kind is Passes:
+        if kind is Probed:
+            precision = data["precision"]
+            data["kind"] = Probe(data["kind"])
+            data["precision"] = None if precision is None else Precision(precision)
+        if kind in (Probed, Passes):
             data["passes_s"] = tuple(data["passes_s"])
+        if kind is Passes:
             data["block_passes"] = tuple(data["block_passes"])
         if kind is Finished:
             data["status"] = Status(data["status"])

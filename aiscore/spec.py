@@ -45,6 +45,16 @@ class Precision(StrEnum):
     BF16 = "bf16"
 
 
+class Probe(StrEnum):
+    """Work of known size that shows what a device can do at most (``aiscore.roof``)."""
+
+    ARITHMETIC = "arithmetic"
+    MEMORY = "memory"
+    LAUNCH = "launch"
+    FEED = "feed"
+    FETCH = "fetch"
+
+
 class Status(StrEnum):
     """How a test ended. Only an ``ok`` test has a time that counts."""
 
@@ -82,8 +92,10 @@ KNOWN_KINDS = (DeviceKind.CPU, DeviceKind.GPU)
 class TestSpec:
     """One row of the suite: a network, a mode, a batch and its shapes.
 
-    ``input`` and ``target`` are the shapes of one example; ``gflop`` is the
-    forward pass of the whole batch, one multiply-accumulate counted as two.
+    ``input`` and ``target`` are the shapes of one example. ``gflop`` is the
+    forward pass of the whole batch, one multiply-accumulate counted as two;
+    ``gigabytes`` is what its convolutions and matrix products read and write
+    of float32 in that pass, every operand and every output once.
     """
 
     __test__: ClassVar[bool] = False  # the name is the domain's; pytest must not collect it
@@ -96,13 +108,16 @@ class TestSpec:
     input: Shape
     target: Shape | None
     gflop: float
+    gigabytes: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """The facts of one network; its ``build`` stands beside it.
 
-    ``parameters`` are those that training updates.
+    ``parameters`` are those that training updates. ``backward`` is how many times
+    the forward pass's operations a backward pass has: two, one for the gradients
+    of the weights and one for those of the activations, unless weights are frozen.
     """
 
     name: str
@@ -110,6 +125,7 @@ class Network:
     family: Family
     paper: str
     parameters: int
+    backward: float = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

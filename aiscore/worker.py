@@ -24,9 +24,17 @@ from typing import NoReturn
 
 import numpy as np
 
-from aiscore import peak_memory
+from aiscore import peak_memory, roof
 from aiscore.backends import base
-from aiscore.backends.base import Backend, Batch, MissingFramework, Session, Simulated
+from aiscore.backends.base import (
+    Backend,
+    Batch,
+    Counting,
+    Measurable,
+    MissingFramework,
+    Session,
+    Simulated,
+)
 from aiscore.messages import (
     Ended,
     Finished,
@@ -39,7 +47,7 @@ from aiscore.messages import (
     encode,
 )
 from aiscore.sampling import NS_PER_S, Clock, sample, sample_blocks
-from aiscore.spec import Device, DeviceKind, Protocol, Status, TestSpec, Trial
+from aiscore.spec import Device, DeviceKind, Options, Protocol, Status, TestSpec, Trial
 from workloads import suite
 
 Send = Callable[[Message], None]
@@ -84,8 +92,17 @@ def do(job: Job, backend: Backend, import_s: float, send: Send) -> None:
         send(Unavailable(reason=reason, advice=f"it sees: {seen}"))
         return
     send(Ready(pid=os.getpid(), software=backend.software(), devices=devices, import_s=import_s))
-    if device is not None and job.network is not None:
+    if device is not None and job.roof:
+        _measure_roof(backend, device, job.options, send)
+    elif device is not None and job.network is not None:
         NetworkRun(backend, job, device, send).run()
+
+
+def _measure_roof(backend: Backend, device: Device, options: Options, send: Send) -> None:
+    if isinstance(backend, Measurable):
+        clock_ns = backend.clock_ns if isinstance(backend, Simulated) else time.perf_counter_ns
+        for probed in roof.measure(backend.probes(device, options), clock_ns):
+            send(probed)
 
 
 def _in_own_process(work: Callable[[], None]) -> int:
@@ -211,6 +228,7 @@ class NetworkRun:
             prepare_s=prepare_s,
             peak_rss_bytes=peak_memory.peak_rss_bytes(),
             peak_device_bytes=self.session.peak_device_bytes(),
+            operations=self._operations(batch),
             error_type=None if problem is None else "InvalidOutput",
             error_message=problem,
         )
@@ -235,6 +253,15 @@ class NetworkRun:
                 ),
                 self.clock_ns,
             )
+
+    def _operations(self, batch: Batch) -> int | None:
+        if not (self.job.count_operations and isinstance(self.session, Counting)):
+            return None
+        try:
+            return self.session.operations(batch)
+        except Exception:  # the test itself is done, and well
+            traceback.print_exc()
+            return None
 
     def _close(self) -> None:
         session, self.session = self.session, None

@@ -48,7 +48,7 @@ def test_training_updates_exactly_the_original_parameters(
 def test_shape_and_operations_of_every_subtest(test: TestSpec, models: dict[str, Any]) -> None:
     import tensorflow as tf
 
-    from tests.flops import count_flops
+    from tests.flops import count_bytes, count_flops
 
     model = build(test.network, models)
     shape = test.input if test.target is None else (test.batch, *test.input)  # ids of a sentence
@@ -62,6 +62,32 @@ def test_shape_and_operations_of_every_subtest(test: TestSpec, models: dict[str,
     for op, count in expected["flops"].items():
         assert flops[op] == pytest.approx(count, rel=0.005), op
     assert test.gflop == pytest.approx(sum(expected["flops"].values()) / 1e9, rel=0.005)
+    assert test.gigabytes == pytest.approx(count_bytes(traced.graph) / 1e9, rel=0.005, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    "name", ["mobilenet_v2", "resnet_v2_50", "srcnn", "srgan", "unet", "icnet"]
+)
+def test_a_training_step_has_the_operations_that_are_counted(
+    name: str, models: dict[str, Any]
+) -> None:
+    """A little fewer: nothing needs the gradient of the first layer's input."""
+    import tensorflow as tf
+
+    from tests.flops import count_flops
+
+    model = build(name, models)
+    (test,) = (test for test in FULL if test.network == name and test.mode is Mode.TRAINING)
+
+    def step(batch: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.nn.l2_loss(model(batch, training=False))
+        return tape.gradient(loss, model.trainable_variables)
+
+    shape = tf.TensorSpec((1, *test.input), model.inputs[0].dtype)
+    counted = count_flops(tf.function(step, autograph=False).get_concrete_function(shape).graph)
+    expected = (1 + NETWORKS[name].backward) * test.gflop / test.batch
+    assert 0.92 * expected <= counted.total() / 1e9 <= 1.005 * expected
 
 
 @pytest.mark.parametrize("name", WRITTEN)

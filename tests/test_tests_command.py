@@ -31,6 +31,7 @@ def test_the_keys():
         "input": [224, 224, 3],
         "target": [1001],
         "gflop": 30.08,
+        "gigabytes": 2.7,
         "parameters": 3_506_153,
         "ref_ms": 75,
     }

@@ -5,16 +5,18 @@ A backend is found by its name through the entry points ``aiscore.backends``
 a framework. A backend names no network, and the runner names no backend.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from aiscore.spec import Device, Network, Options, TestSpec
+from aiscore.spec import Device, Network, Options, Precision, TestSpec
 
 if TYPE_CHECKING:
     import numpy as np  # the parent asks for the backends' names, and needs no arrays
 
 ENTRY_POINT_GROUP = "aiscore.backends"
+Call = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,57 @@ class Backend(Protocol):
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Whether this error of the framework means that memory ran out."""
+        ...
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A session that can tell what it launches, so that its cost is known."""
+
+    def operations(self, batch: Batch) -> int | None:
+        """How many operations the device is given in one pass; None if that cannot be told.
+
+        May run a pass. Nothing of it is timed.
+        """
+        ...
+
+
+class Probes(Protocol):
+    """Work of known size, done on a device as this framework has it done (``aiscore.roof``).
+
+    Every method makes ready what its work needs, and gives a call that does the
+    work once and returns when it is done.
+    """
+
+    precisions: Sequence[Precision]
+    """In what the device can multiply matrices, the framework's default first."""
+
+    def product(self, precision: Precision, size: int, count: int) -> Call:
+        """``count`` products of matrices of that size in one step, each with the one before.
+
+        The numbers are random, and stay in the range of the precision.
+        """
+        ...
+
+    def add(self, values: int, count: int) -> Call:
+        """Adds a float32 array in the device's memory to another, ``count`` times in one step."""
+        ...
+
+    def feed(self, batch: "np.ndarray") -> Call:
+        """Takes a float64 batch to the device as float32, in the way of a classic pass."""
+        ...
+
+    def fetch(self, values: int) -> Call:
+        """Takes a float32 array from the device to the host, in the way of a classic pass."""
+        ...
+
+
+@runtime_checkable
+class Measurable(Protocol):
+    """A backend that can show what a device can do at most."""
+
+    def probes(self, device: Device, options: Options) -> Probes:
+        """The work that shows it, on this device."""
         ...
 
 

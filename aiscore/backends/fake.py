@@ -10,9 +10,12 @@ optional::
     {"start": "exit" | "hang" | "missing",        what happens instead of a start
      "devices": [{"kind": "gpu", "index": 0, "name": "...", "uuid": "..."}],
      "software": {"fake": "1"},
+     "roof": {"fp16": 4e13, "memory": 1e12},       changes of RATES; a failure of IN_A_PASS
+                                                   in place of a rate
      "tests": {"1.1": {"passes_ms": [3, 1],       cycled
                        "failure": "oom",          one of FAILURES
                        "at_pass": 2,              from 0, which is the default
+                       "operations": 500,         that one pass has
                        "resident": {...}},        the same of its resident passes
                "*": {...}}}                       every test that is not named
 """
@@ -29,13 +32,23 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from aiscore.backends.base import Batch, MissingFramework
+from aiscore.backends.base import Batch, Call, MissingFramework
 from aiscore.messages import device_from_dict
-from aiscore.spec import Device, DeviceKind, Mode, Network, Options, TestSpec
+from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
 
 SCRIPT_VARIABLE = "AISCORE_FAKE_SCRIPT"
 NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
 HOST_SHARE = 0.2  # of a classic pass, without a script
+RATES = {
+    "default": 1.6e13,
+    "fp32": 1.6e13,
+    "memory": 1e12,
+    "launch": 1e6,
+    "feed": 1e11,
+    "fetch": 1e11,
+}
+"""What its device does in a second: floating-point operations, bytes, operations."""
 CPU = Device(kind=DeviceKind.CPU, index=0, name="Fake CPU")
 
 
@@ -143,6 +156,10 @@ class FakeBackend:
         """A session that needs nothing."""
         return FakeSession(self)
 
+    def probes(self, device: Device, options: Options) -> "FakeProbes":
+        """As scripted."""
+        return FakeProbes(self)
+
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Only the error that the script raises."""
         return isinstance(error, FakeOutOfMemory)
@@ -155,6 +172,42 @@ class FakeBackend:
             if failure not in (None, *FAILURES):
                 raise ValueError(f"no such failure: {failure!r}")
         return rules
+
+
+class FakeProbes:
+    """Work that takes as long as the script says."""
+
+    def __init__(self, backend: FakeBackend) -> None:
+        self._backend = backend
+        self._rates: dict[str, float | str] = {**RATES, **backend.script.get("roof", {})}
+        self.precisions = [precision for precision in Precision if precision in self._rates]
+
+    def product(self, precision: Precision, size: int, count: int) -> Call:
+        """Multiplying and launching take time."""
+        return self._call({precision: 2 * size**3 * count, "launch": count})
+
+    def add(self, values: int, count: int) -> Call:
+        """Twelve bytes a value."""
+        return self._call({"memory": 12 * values * count})
+
+    def feed(self, batch: np.ndarray) -> Call:
+        """Its bytes."""
+        return self._call({"feed": batch.nbytes})
+
+    def fetch(self, values: int) -> Call:
+        """Four bytes a value."""
+        return self._call({"fetch": 4 * values})
+
+    def _call(self, work: dict[str, float]) -> Call:
+        def call() -> None:
+            for name, amount in work.items():
+                rate = self._rates[name]
+                if isinstance(rate, str):
+                    IN_A_PASS[rate]()
+                else:
+                    self._backend.now_ns += round(amount / rate * NS_PER_S)
+
+        return call
 
 
 class FakeSession:
@@ -206,6 +259,11 @@ class FakeSession:
             shape = (*shape, 2)
         value = np.nan if self._failure == "not_finite" else 0.0
         return np.broadcast_to(np.float32(value), shape)
+
+    def operations(self, batch: Batch) -> int | None:
+        """As scripted."""
+        operations: int | None = self._backend.rules(self._test).get("operations")
+        return operations
 
     def peak_device_bytes(self) -> int | None:
         """There is no device."""

@@ -29,8 +29,17 @@ except ModuleNotFoundError as error:
         str(error.name), "pip install 'aiscore[cpu]' (NVIDIA: 'aiscore[cuda]')"
     ) from error
 
+from aiscore.backends.tensorflow_roof import TensorFlowProbes
+
 LEARNING_RATE = 1e-4
 GPU = "GPU:0"  # the parent lets a worker see one
+# Nodes that hand on what is there, hold what never changes, or steer a loop.
+WITHOUT_WORK = {
+    *("VarHandleOp", "ReadVariableOp", "Const", "Identity", "NoOp", "_Arg", "_Retval"),
+    *("Reshape", "Squeeze", "ExpandDims", "Shape", "ShapeN", "BroadcastGradientArgs"),
+    *("Merge", "Switch", "NextIteration", "Enter", "Exit", "LoopCond", "LogicalAnd", "Less"),
+    *("TensorListReserve", "TensorListGetItem", "TensorListSetItem", "TensorListFromTensor"),
+}
 LOOPS = ("While", "StatelessWhile")
 MIXED = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
 TF32_CAPABILITY = (8, 0)
@@ -78,6 +87,12 @@ class TensorFlowBackend:
                 options.precision is Precision.TF32
             )
         return Session(network, options, seed)
+
+    def probes(self, device: Device, options: Options) -> TensorFlowProbes:
+        """Its work on that device, in every precision that the device has."""
+        _limit_memory(device, options)
+        kinds = [kind for kind in Precision if kind is not Precision.TF32]
+        return TensorFlowProbes(kinds if _without_tf32(device) else list(Precision))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """TensorFlow says so, or an allocation inside it failed."""
@@ -272,6 +287,28 @@ class Session:
         encoded: np.ndarray = batch.input if self._encode is None else self._encode(batch.input)
         return encoded
 
+    def operations(self, batch: Batch) -> int | None:
+        """The nodes with work of their own that TensorFlow runs on the GPU in a traced pass."""
+        if not _has_gpu():
+            return None
+        traced = v1.RunOptions(trace_level=v1.RunOptions.SOFTWARE_TRACE)
+        metadata = v1.RunMetadata()
+        training = self._mode is Mode.TRAINING
+        feeds = self._feeds() if training else [self._input]
+        values = (self._inputs(batch), batch.target)
+        self._session.run(
+            self._step if training else self._output,
+            {feed.tensor: value for feed, value in zip(feeds, values, strict=False)},
+            traced,
+            metadata,
+        )
+        return sum(
+            _type(node.timeline_label) not in WITHOUT_WORK
+            for part in metadata.step_stats.dev_stats
+            if GPU in part.device
+            for node in part.node_stats
+        )
+
     def peak_device_bytes(self) -> int | None:
         """The peak of TensorFlow's allocator on the GPU since the test was prepared."""
         if not _has_gpu():
@@ -281,6 +318,11 @@ class Session:
     def close(self) -> None:
         """Ends the session."""
         self._session.close()
+
+
+def _type(label: str) -> str:
+    """The operation in a trace's label, such as "[GPU_0_bfc 1.2MB 1.2MB] conv = Conv2D(x, w)"."""
+    return label.partition(" = ")[2].partition("(")[0]
 
 
 def _has_gpu() -> bool:

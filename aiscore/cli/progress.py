@@ -72,6 +72,10 @@ class LiveProgress(PlainProgress):
         """So that nobody wonders about the silence."""
         self.note(f"starting {backend}")
 
+    def measuring_roof(self, device: str) -> None:
+        """As above."""
+        self.note(f"measuring what {device} can do at most")
+
     def begin(self, plan: Plan) -> None:
         """Starts to draw."""
         super().begin(plan)

@@ -17,7 +17,8 @@ from aiscore.spec import Suite
 def command(suite: str, as_json: bool) -> None:
     """List the tests: network, mode, batch, input, work, size and reference time.
 
-    GFLOP is the forward pass of the whole batch; parameters are those that
+    GFLOP is the forward pass of the whole batch, GB what its convolutions and
+    matrix products read and write of float32; parameters are those that
     training updates; a test that takes its reference time scores 10000. MiB is
     the peak memory measured with TensorFlow: of the whole process on a CPU, of
     the card on a GPU with room to spare.

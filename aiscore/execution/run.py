@@ -24,6 +24,7 @@ from aiscore.execution.plan import Plan, make_plan
 from aiscore.execution.process import SILENCE_LIMIT_S, log_directory
 from aiscore.execution.request import PROTOCOLS, Request
 from aiscore.execution.resume import Unfinished
+from aiscore.execution.roof import measure_roof
 from aiscore.execution.rounds import Key, key, next_round
 from aiscore.execution.runner import Observer, Runner
 from aiscore.execution.saving import save_or_tell
@@ -95,6 +96,7 @@ def execute(
             policies=request.policies(),
             seed=request.seed,
         )
+        header = _with_roof(header, job, observer)
 
         with (
             log_directory() as logs,
@@ -131,6 +133,14 @@ def execute(
                 run = header.run.model_copy(update=end)
                 result = summarise(_filled(header.model_copy(update={"run": run}), plan, records))
                 return Outcome(result, path, save_or_tell(result, path, journal))
+
+
+def _with_roof(header: Result, job: Job, observer: Observer) -> Result:
+    """The result before its first test, with what the device can do; measured once."""
+    if header.roof is not None:
+        return header
+    observer.measuring_roof(header.device.name)
+    return header.model_copy(update={"roof": measure_roof(job, os.environ)})
 
 
 def _run_rounds(

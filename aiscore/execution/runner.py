@@ -28,7 +28,17 @@ from aiscore.execution.process import (
     worker_environment,
 )
 from aiscore.execution.rounds import Key, join, key
-from aiscore.messages import Ended, Finished, Job, Message, Passes, Phase, Ready, Unavailable
+from aiscore.messages import (
+    Ended,
+    Finished,
+    Job,
+    Message,
+    Passes,
+    Phase,
+    Probed,
+    Ready,
+    Unavailable,
+)
 from aiscore.results.model import ErrorRecord, RoundRecord, TelemetryRecord, TestRecord
 from aiscore.results.store import SHORTEST_S
 from aiscore.scoring.score import counted
@@ -48,6 +58,9 @@ class Observer:
 
     def asking(self, backend: str) -> None:
         """The backend is being imported, which can take seconds."""
+
+    def measuring_roof(self, device: str) -> None:
+        """What the device can do at most is being measured, which takes seconds."""
 
     def begin(self, plan: Plan) -> None:
         """The tests are about to run."""
@@ -108,7 +121,7 @@ class Runner:
         self._round_number = round_number
         self._plan = plan
         self._pending = deque(plan.trials)
-        self._job = job
+        self._job = replace(job, count_operations=round_number == 1)
         self._environment = worker_environment(caller_environment, job.device, job.options)
         self._logs = logs
         self._journal = journal
@@ -270,6 +283,8 @@ class Runner:
             raise self._death(worker.wait(), oom_kills)
         if isinstance(message, Ended):
             raise self._death(message.exit_status, oom_kills, takes_jobs=True)
+        if isinstance(message, Probed):
+            raise _out_of_turn(message)
         return message
 
     def _death(
@@ -316,6 +331,7 @@ class Runner:
             prepare_s=finished.prepare_s if finished else None,
             peak_rss_bytes=finished.peak_rss_bytes if finished else None,
             peak_device_bytes=finished.peak_device_bytes if finished else None,
+            operations=finished.operations if finished else None,
             telemetry=self._telemetry,
         )
 

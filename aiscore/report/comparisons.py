@@ -16,6 +16,7 @@ from aiscore.report.rows import (
     value_lines,
 )
 from aiscore.report.sentence import sentence, value_ratio
+from aiscore.report.stacks import Stacks, find_stacks
 from aiscore.results.subject import (
     GROUPS,
     KINDS,
@@ -77,6 +78,7 @@ class Compared:
     differences: dict[str, list[str | None]]
     comparisons: Sequence[Comparison]
     normalized: Normalized | None
+    stacks: Stacks | None
 
 
 def compare_all(
@@ -92,6 +94,7 @@ def compare_all(
         differences=differences(subjects),
         comparisons=[compare_subjects(base, other, margin) for other in others],
         normalized=None if card is None else _normalize(subjects, card),
+        stacks=find_stacks(dict(zip(LETTERS, subjects, strict=False))),
     )
 
 
@@ -138,6 +141,7 @@ def compare_document(compared: Compared) -> dict[str, Any]:
         ],
         "sentences": sentences(compared),
         "normalized_to": normalized and asdict(normalized),
+        "stacks": compared.stacks and asdict(compared.stacks),
     }
 
 

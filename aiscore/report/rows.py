@@ -1,6 +1,6 @@
 """The rows of every table, and the documents of ``--json``: plain data, no layout."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
@@ -9,6 +9,8 @@ from aiscore.results.model import (
     ImportRecord,
     ResidentSummary,
     Result,
+    RoofRecord,
+    RoofSummary,
     ScoreRecord,
     Summary,
     TestSummary,
@@ -17,6 +19,7 @@ from aiscore.results.reference import peak_memory_bytes, reference_ms
 from aiscore.results.subject import under
 from aiscore.results.summary import LEADERBOARD_BACKEND, derive, whole_rounds
 from aiscore.results.worth import Worth, score_per, worth
+from aiscore.scoring.roofline import Bound
 from aiscore.scoring.stats import ROUNDS_THAT_TELL
 from aiscore.spec import KNOWN_KINDS, Precision, Status, Suite, TestSpec
 from workloads.suite import NETWORKS, TESTS
@@ -85,6 +88,7 @@ def show_document(result: Result) -> dict[str, Any]:
         },
         "score_per": score_per(_values(summary.scores), worth(result)),
         "checks": [check.model_dump(mode="json") for check in summary.checks],
+        "roof": summary.roof and summary.roof.model_dump(mode="json"),
         "tests": [test.model_dump(mode="json") for test in summary.tests],
         "resident": result.resident
         and half
@@ -372,6 +376,51 @@ def _rounds_interval(record: ScoreRecord) -> str:
     return f" (95 % over rounds: {floor(low)} to {ceil(high)})"
 
 
+def roof_text(record: RoofRecord, roof: RoofSummary | None) -> str:
+    """What the device could do before the tests, and what of that could not be measured."""
+    known = [] if roof is None else _roof_figures(roof)
+    failed = [
+        f"{' '.join(filter(None, (probe.kind, probe.precision)))} unknown: {probe.problem}"
+        for probe in record.probes
+        if probe.problem
+    ]
+    return "; ".join([*known, *failed, *([record.problem] if record.problem else [])])
+
+
+def _roof_figures(roof: RoofSummary) -> list[str]:
+    products = ", ".join(f"{name} {three_digits(value)}" for name, value in roof.tflops.items())
+    figures = {
+        "memory {} GB/s": roof.memory_gb_s,
+        "float64 batch to the device {} GB/s": roof.feed_gb_s,
+        "output back {} GB/s": roof.fetch_gb_s,
+        "an operation {} us": roof.launch_us,
+    }
+    return [
+        *([f"{products} TFLOP/s"] if products else []),
+        *(text.format(three_digits(value)) for text, value in figures.items() if value is not None),
+    ]
+
+
+def roof_rows(tests: Iterable[TestSummary]) -> list[tuple[str, str, str, str, str, str]]:
+    """Id, network, mode, TFLOP/s, share of the peak, and what takes most of the time."""
+    return [
+        (
+            test.id,
+            test.network,
+            test.mode.value,
+            three_digits(test.tflops),
+            _percent(test.roof_shares.get(Bound.ARITHMETIC)),
+            f"{test.bound} {_percent(test.roof_shares.get(test.bound))}".removesuffix(" -"),
+        )
+        for test in tests
+        if test.tflops is not None and test.roof_shares is not None and test.bound is not None
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.{0 if share >= 0.1 else 1}%}"
+
+
 def suite_document(suite: Suite) -> dict[str, Any]:
     """What ``aiscore tests --json`` prints; parameters are those that training updates."""
     reference = reference_ms(suite)
@@ -388,6 +437,7 @@ def suite_document(suite: Suite) -> dict[str, Any]:
                 "input": list(spec.input),
                 "target": spec.target and list(spec.target),
                 "gflop": spec.gflop,
+                "gigabytes": spec.gigabytes,
                 "parameters": NETWORKS[spec.network].parameters,
                 "ref_ms": reference[spec.id],
                 "peak_memory_bytes": {

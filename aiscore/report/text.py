@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 
 import tabulate
 
-from aiscore.report import comparisons, rows
+from aiscore.report import comparisons, rows, stacks
 from aiscore.report.boards import LEGEND, MARKS, BoardRow, Figure, standing
 from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
+from aiscore.report.stacks import Stacks
 from aiscore.results.model import Result, TestSummary
 from aiscore.scoring import validity
 from aiscore.spec import Mode, Protocol, Suite
@@ -30,6 +31,7 @@ def render_result(result: Result) -> str:
         _failures(result),
         _table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
         _value(result),
+        _roof(result),
         _failed_checks(result),
         _not_comparable(result),
     ]
@@ -104,6 +106,22 @@ def _value(result: Result) -> str:
     return _table(("value", ""), lines, "lr") if lines else ""
 
 
+def _roof(result: Result) -> str:
+    """What the device could do, and what each test made of that under each protocol."""
+    if result.roof is None:
+        return ""
+    summary = rows.summary_of(result)
+    halves = {result.protocol: summary.tests}
+    if summary.resident:
+        halves[Protocol.RESIDENT] = summary.resident.tests
+    parts = [_wrapped("Roof     ", rows.roof_text(result.roof, summary.roof))]
+    for protocol, tests in halves.items():
+        header = (protocol, "network", "mode", "TFLOP/s", "of peak", "bound by")
+        if lines := rows.roof_rows(tests):
+            parts.append(_table(header, lines, "lllrrl"))
+    return "\n\n".join(parts)
+
+
 def _not_comparable(result: Result) -> str:
     summary = rows.summary_of(result)
     resident = " The resident ones never are." if summary.resident else ""
@@ -176,7 +194,7 @@ def _figure(figure: Figure | None) -> str:
 
 
 def render_suite(suite: Suite) -> str:
-    """The tests of a suite. GFLOP: the forward pass of the whole batch; MiB: peak memory."""
+    """The tests of a suite. GFLOP, GB: the forward pass of the whole batch; MiB: peak memory."""
     tests = rows.suite_document(suite)["tests"]
     lines = [
         (
@@ -186,6 +204,7 @@ def render_suite(suite: Suite) -> str:
             str(test["batch"]),
             "x".join(map(str, test["input"])),
             f"{test['gflop']:.2f}",
+            f"{test['gigabytes']:.2f}",
             f"{test['parameters']:,}",
             f"{test['ref_ms']:g}",
             *(_mib(test["peak_memory_bytes"][kind]) for kind in ("cpu", "gpu")),
@@ -194,9 +213,9 @@ def render_suite(suite: Suite) -> str:
     ]
     header = (
         *("test", "network", "mode", "batch", "input"),
-        *("GFLOP", "parameters", "ref ms", "CPU MiB", "GPU MiB"),
+        *("GFLOP", "GB", "parameters", "ref ms", "CPU MiB", "GPU MiB"),
     )
-    return _table(header, lines, "lllrrrrrrr") + "\n"
+    return _table(header, lines, "lllrrrrrrrr") + "\n"
 
 
 def _mib(size_bytes: int | None) -> str:
@@ -223,6 +242,7 @@ def render_comparison(compared: Compared) -> str:
         _kinds(compared, ratios),
         _compared_tests(compared, letters, ratios),
         _normalized(compared),
+        _stacks(compared.stacks),
         "\n".join(_wrapped("", sentence) for sentence in comparisons.sentences(compared)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -276,6 +296,24 @@ def _normalized(compared: Compared) -> str:
     return f"{title}\n\n" + _table(
         ("test", "network", "mode", *letters), lines, "lll" + "r" * len(letters)
     )
+
+
+def _stacks(found: Stacks | None) -> str:
+    if found is None:
+        return ""
+    title = f"Stacks on {found.device}, how many times as fast as the first side of each table:"
+    parts = [_wrapped("", title)]
+    for matrix in found.matrices:
+        header, lines = stacks.matrix_lines(found, matrix)
+        parts.append(_table(header, lines, "l" * len(header)))
+    header = ["test", "network", "mode", "best stack", "ms", "lead"]
+    legend = (
+        "lead: how many times as fast as the next stack, ~ where that is not sure."
+        f" Best: {stacks.best_counts(found)}."
+    )
+    best = _table(header, stacks.best_lines(found), "llllrr")
+    parts.append("\n".join([best, _wrapped("", legend)]))
+    return "\n\n".join(parts)
 
 
 def _table(

@@ -3,8 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from aiscore.results.model import CheckRecord, Result, RoundRecord, TelemetryRecord, TestRecord
+from aiscore.results.model import (
+    CheckRecord,
+    Result,
+    RoundRecord,
+    TelemetryRecord,
+    TestRecord,
+    TestSummary,
+)
 from aiscore.scoring import validity
+from aiscore.scoring.roofline import Bound
 from aiscore.scoring.validity import Check
 from aiscore.spec import DeviceKind, Status
 
@@ -15,22 +23,27 @@ WATCHED: dict[validity.Rule, Callable[[TelemetryRecord], float | None]] = {
     validity.STOLEN_TIME: lambda telemetry: _median(telemetry, "cpu_stolen_share"),
     validity.OTHER_GPU_PROCESSES: lambda telemetry: _highest(telemetry, "gpu_other_processes"),
 }
+AGAINST_THE_ROOF = {
+    validity.HOST_BOUND: Bound.HOST,
+    validity.FASTER_THAN_PEAK: Bound.ARITHMETIC,
+}
 FACTS = {"power_source": validity.ON_BATTERY, "governor": validity.POWERSAVE_GOVERNOR}
 UNREAD = "unknown"
 
 
-def make_checks(result: Result) -> list[CheckRecord]:
-    """Every check that the result has an input for."""
+def make_checks(result: Result, tests: Sequence[TestSummary]) -> list[CheckRecord]:
+    """Every check that the result and the figures of its tests have an input for."""
     facts = [CheckRecord(**asdict(check)) for check in _of_facts(result)]
-    return [*make_checks_of_tests(result), *facts]
+    return [*make_checks_of_tests(result, tests), *facts]
 
 
-def make_checks_of_tests(result: Result) -> list[CheckRecord]:
+def make_checks_of_tests(result: Result, tests: Sequence[TestSummary]) -> list[CheckRecord]:
     """The same without those of the machine as a whole."""
     made: list[Check | None] = [
         *_of_passes(result),
         _of_device_memory(result),
         *(validity.judge(rule, _by_test(result.tests, figure)) for rule, figure in WATCHED.items()),
+        *(validity.judge(rule, _shares(tests, of)) for rule, of in AGAINST_THE_ROOF.items()),
     ]
     return [CheckRecord(**asdict(check)) for check in made if check]
 
@@ -102,6 +115,15 @@ def _by_test(
         for test in tests
     }
     return {test: max(found) for test, found in figures.items() if found}
+
+
+def _shares(tests: Iterable[TestSummary], resource: Bound) -> dict[str, float]:
+    """The share of the time that the resource needs, by test."""
+    return {
+        test.id: test.roof_shares[resource]
+        for test in tests
+        if test.roof_shares and resource in test.roof_shares
+    }
 
 
 def _median(telemetry: TelemetryRecord, name: str) -> float | None:

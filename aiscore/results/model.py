@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
 
 from aiscore.scoring import resident, score
-from aiscore.spec import DeviceKind, Mode, Precision, Protocol, Status, Suite, TestSpec
+from aiscore.spec import DeviceKind, Mode, Precision, Probe, Protocol, Status, Suite, TestSpec
 
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -24,6 +24,8 @@ PassCount = Annotated[int, Field(ge=1, lt=1 << 31)]
 Bytes = Annotated[int, Field(ge=0, lt=1 << 63)]
 Amount = Annotated[float, Field(ge=1e-9, le=1e15)]
 Reading = Annotated[float, Field(ge=-1e21, le=1e21)]
+ProbeSeconds = Annotated[float, Field(ge=1e-9, le=1e9)]
+ProbeWork = Annotated[float, Field(ge=1, le=1e21)]
 
 
 class Strict(BaseModel):
@@ -80,6 +82,27 @@ class EnvironmentRecord(Strict):
     variables: dict[str, str] = Field(default_factory=dict)
 
 
+class ProbeRecord(Strict):
+    """Work of known size, timed again and again, or the ``problem`` that it was not.
+
+    ``work`` is what one pass does: floating-point operations (arithmetic),
+    bytes (memory, feed, fetch) or operations (launch).
+    """
+
+    kind: Probe
+    precision: Precision | None = None
+    work: ProbeWork | None = None
+    passes_s: list[ProbeSeconds] = Field(default_factory=list)
+    problem: str | None = None
+
+
+class RoofRecord(Strict):
+    """What the device could do before the tests (``aiscore.roof``)."""
+
+    probes: list[ProbeRecord]
+    problem: str | None = None
+
+
 class ErrorRecord(Strict):
     """Why a test is not ok, with the last lines of its worker's log."""
 
@@ -127,6 +150,7 @@ class RoundRecord(Strict):
     prepare_s: PassSeconds | None = None
     peak_rss_bytes: Bytes | None = None
     peak_device_bytes: Bytes | None = None
+    operations: Annotated[int, Field(ge=0, le=10**12)] | None = None
     telemetry: TelemetryRecord | None = None
 
     @property
@@ -276,7 +300,9 @@ class TestSummary(Strict):
     ``time_ms`` is what its score is made of: the mean in ``classic``, the median
     in ``resident``. ``first_ms`` is the first pass, which compiles. ``steady``:
     its passes had settled when they counted (``aiscore.scoring.validity``); None
-    where too few count to tell.
+    where too few count to tell. ``roof_shares``: what each resource needs of its
+    time at the least, and ``bound`` what most of it goes to
+    (``aiscore.scoring.roofline``); None where no roof was measured.
     """
 
     __test__ = False
@@ -293,6 +319,9 @@ class TestSummary(Strict):
     time_ms: float | None = None
     energy_per_pass_j: float | None = None
     steady: bool | None = None
+    tflops: float | None = None
+    roof_shares: dict[str, float] | None = None
+    bound: str | None = None
     score: int | None
 
 
@@ -325,6 +354,16 @@ class ResidentSummary(Strict):
     host_share: dict[str, float]
 
 
+class RoofSummary(Strict):
+    """What the device's probes found; ``launch_us`` is the time of one operation."""
+
+    tflops: dict[str, float]
+    memory_gb_s: float | None
+    feed_gb_s: float | None
+    fetch_gb_s: float | None
+    launch_us: float | None
+
+
 class Summary(Strict):
     """Everything derived; the keys of ``aiscore show --json`` (docs/result-file.md)."""
 
@@ -333,6 +372,7 @@ class Summary(Strict):
     not_comparable_because: list[str]
     scores: dict[str, ScoreRecord | None]
     checks: list[CheckRecord] = Field(default_factory=list)
+    roof: RoofSummary | None = None
     tests: list[TestSummary]
     resident: ResidentSummary | None = None
 
@@ -354,6 +394,7 @@ class Result(Strict):
     policy: PolicyRecord
     options: OptionsRecord
     environment: EnvironmentRecord
+    roof: RoofRecord | None = None
     run: RunRecord
     imported: ImportRecord | None = None
     tests: list[TestRecord]

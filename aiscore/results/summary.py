@@ -18,6 +18,7 @@ from aiscore.results.model import (
     TestSummary,
 )
 from aiscore.results.reference import reference_ms
+from aiscore.results.roof import place_tests, roof_summary
 from aiscore.scoring import quick, score, stats
 from aiscore.scoring.validity import NOT_STEADY, warm_up_share
 from aiscore.spec import (
@@ -60,35 +61,43 @@ def summarise(result: Result) -> Result:
 def derive(result: Result) -> Summary:
     """The summary that the samples give, whatever the result says."""
     reasons = _not_comparable_because(result)
-    tests = _test_summaries(result)
+    host_share = _host_share(result)
+    tests = _test_summaries(result, host_share)
     return Summary(
         status=_status(result),
         comparable_with_leaderboard=not reasons,
         not_comparable_because=reasons,
         scores=_scores(result),
-        checks=make_checks(result),
+        checks=make_checks(result, tests),
+        roof=roof_summary(result),
         tests=tests,
-        resident=_resident(result, tests),
+        resident=_resident(result, host_share),
     )
 
 
-def _resident(result: Result, classic: Sequence[TestSummary]) -> ResidentSummary | None:
+def _host_share(result: Result) -> dict[str, float]:
+    """By test that is ok under both protocols, what part of a classic pass a resident one lacks."""
+    if result.resident is None:
+        return {}
+    classic, resident = (
+        {test.id: figures(test).time for test in part.tests if test.status is Status.OK}
+        for part in result.parts
+    )
+    return {test: 1 - resident[test] / time for test, time in classic.items() if test in resident}
+
+
+def _resident(result: Result, host_share: dict[str, float]) -> ResidentSummary | None:
     """The same of the resident half, if the run has one."""
     if result.resident is None:
         return None
     _, half = result.parts
-    tests = _test_summaries(half)
-    times_ms = {test.id: test.time_ms for test in tests}
+    tests = _test_summaries(half, {})
     return ResidentSummary(
         status=_status(half),
         scores=_scores(half),
-        checks=make_checks_of_tests(half),
+        checks=make_checks_of_tests(half, tests),
         tests=tests,
-        host_share={
-            test.id: 1 - resident_ms / test.time_ms
-            for test in classic
-            if test.time_ms and (resident_ms := times_ms.get(test.id))
-        },
+        host_share=host_share,
     )
 
 
@@ -178,8 +187,10 @@ def _counting(result: Result) -> dict[str, TestRecord]:
     }
 
 
-def _test_summaries(result: Result) -> list[TestSummary]:
-    return [_test_summary(test, result.suite, result.device.kind) for test in result.tests]
+def _test_summaries(result: Result, host_share: Mapping[str, float]) -> list[TestSummary]:
+    """The figures of every test, those against the roof included where one was measured."""
+    made = [_test_summary(test, result.suite, result.device.kind) for test in result.tests]
+    return made if result.roof is None else place_tests(result, made, host_share)
 
 
 def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSummary:

@@ -90,6 +90,18 @@ CPU_THROTTLED = Rule(
     meaning="times that heat made a CPU lower its clock",
     advice="cool it better or let it rest, and run again",
 )
+HOST_BOUND = Rule(
+    name="host_bound",
+    limit=0.5,
+    meaning="the share of a test's time that its data's conversion and copying take",
+    advice="this time is the host's more than the device's: --protocol resident leaves it out",
+)
+FASTER_THAN_PEAK = Rule(
+    name="faster_than_peak",
+    limit=1.05,
+    meaning="the arithmetic of a test / what the device did in products of large matrices",
+    advice="run again with nothing else running; docs/checks.md says what else can do that",
+)
 OTHER_LOAD = Rule(
     name="other_load",
     limit=0.05,
@@ -132,6 +144,8 @@ RULES = (
     OTHER_LOAD,
     STOLEN_TIME,
     OTHER_GPU_PROCESSES,
+    HOST_BOUND,
+    FASTER_THAN_PEAK,
 )
 BANS = (ON_BATTERY, POWERSAVE_GOVERNOR)
 
