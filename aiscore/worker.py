@@ -194,6 +194,9 @@ class NetworkRun:
             if _is_unwritten(error, test):
                 message = f"{test.title} is not written yet"
                 return Finished(test=test.id, status=Status.UNSUPPORTED, error_message=message)
+            if isinstance(error, NotImplementedError):
+                self._close()
+                return Finished(test=test.id, status=Status.UNSUPPORTED, error_message=str(error))
             out_of_memory = isinstance(error, MemoryError) or self.backend.is_out_of_memory(error)
             self._close()
             return Finished(

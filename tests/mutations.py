@@ -2,7 +2,9 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterator
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -32,6 +34,8 @@ TOKENS = (
     *(b'"\\ud800"', b'"a": 1,', b"\\u202e", b"\xe2\x80\xae", b"[" * 500, b"\r\n\r\n"),
     *(b"ms", b" | batch=", b"size=", b"1/19. ", b"Device AI Score: ", b"\xb1", b"GPU/0: "),
 )
+NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+NUMBERS = (b"0", b"0.0", b"-3", b"1", b"7", b"50", b"49", b"123.456", b"99999", b"9" * 30, b"1e5")
 Place = tuple[str | int, ...]
 
 
@@ -50,62 +54,64 @@ def at(tree: Any, place: Place) -> Any:
     return tree
 
 
-def somewhere(chance: Random, tree: Any) -> Place:
-    """The place of some value, at any depth; none in an empty document."""
-    place: Place = ()
-    while isinstance(tree, dict | list) and tree:
-        key = chance.choice(list(tree) if isinstance(tree, dict) else range(len(tree)))
-        place, tree = (*place, key), tree[key]
-        if chance.choice((True, False, False, False)):
-            break
-    return place
+@cache
+def _places(text: str) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """All places of a document, and those with few keys above them."""
+    found = tuple(places(json.loads(text)))
+    return found, tuple(place for place in found if len(place) < 3)
 
 
 def in_document(chance: Random, text: str) -> str:
     """The JSON with one to three of its values changed, removed, doubled or exchanged."""
     changed = json.loads(text)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
-        if not (place := somewhere(chance, changed)):
-            break
-        *above, key = place
-        parent = at(changed, tuple(above))
+        *above, key = chance.choice(chance.choice(_places(text)))
+        try:
+            parent = at(changed, tuple(above))
+            parent[key]
+        except (LookupError, TypeError):
+            continue  # it is no longer there
         chance.choice((_replace, _replace, _scale, _remove, _double, _exchange))(
-            chance, changed, parent, key
+            chance, text, parent, key
         )
     return json.dumps(changed)
 
 
-def _replace(chance: Random, document: Any, parent: Any, key: Any) -> None:
+def _replace(chance: Random, text: str, parent: Any, key: Any) -> None:
     parent[key] = copy.deepcopy(chance.choice(VALUES))
 
 
-def _scale(chance: Random, document: Any, parent: Any, key: Any) -> None:
+def _scale(chance: Random, text: str, parent: Any, key: Any) -> None:
     value = parent[key]
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
         parent[key] = value * chance.choice((-1, 0.5, 2, 1.0000001, 1e12))
     else:
-        _replace(chance, document, parent, key)
+        _replace(chance, text, parent, key)
 
 
-def _remove(chance: Random, document: Any, parent: Any, key: Any) -> None:
+def _remove(chance: Random, text: str, parent: Any, key: Any) -> None:
     del parent[key]
 
 
-def _double(chance: Random, document: Any, parent: Any, key: Any) -> None:
+def _double(chance: Random, text: str, parent: Any, key: Any) -> None:
     if isinstance(parent, list):
         parent.insert(chance.randint(0, len(parent)), copy.deepcopy(parent[key]))
     else:
         parent[chance.choice((f"{key}2", *HOSTILE))] = copy.deepcopy(parent[key])
 
 
-def _exchange(chance: Random, document: Any, parent: Any, key: Any) -> None:
+def _exchange(chance: Random, text: str, parent: Any, key: Any) -> None:
     """A value from elsewhere in the document in this one's place."""
-    parent[key] = copy.deepcopy(at(document, somewhere(chance, document)))
+    parent[key] = at(json.loads(text), chance.choice(_places(text)[0]))
 
 
 def in_bytes(chance: Random, data: bytes) -> bytes:
     """The bytes with one to three pieces of them changed, removed, doubled or put in."""
     for _ in range(chance.choice((1, 1, 2, 3))):
+        if (found := list(NUMBER.finditer(data))) and chance.choice((True, False)):
+            begin, end = chance.choice(found).span()
+            data = data[:begin] + chance.choice(NUMBERS) + data[end:]
+            continue
         begin = chance.randint(0, len(data))
         end = min(len(data), begin + chance.choice((0, 1, 1, 2, 9, 60)))
         piece = chance.choice(

@@ -1,9 +1,12 @@
 """What a result says of its roof: figures, shares of a test's time, checks, tables."""
 
 import json
+from math import isfinite
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiscore.execution.run import Request, execute
 from aiscore.execution.runner import Observer
@@ -109,6 +112,28 @@ def test_a_training_step_is_three_sweeps_unless_weights_are_frozen():
 )
 def test_what_takes_most_of_the_time_is_named(spec, mean_ms, operations, bound):
     assert summed_up(of_one(spec, mean_ms, operations)).bound == bound
+
+
+probes = st.builds(
+    ProbeRecord,
+    kind=st.sampled_from(Probe),
+    precision=st.sampled_from([None, *Precision]),
+    work=st.none() | st.floats(1, 1e21),
+    passes_s=st.lists(st.floats(1e-9, 1e9), max_size=3),
+    problem=st.none() | st.text(),
+)
+
+
+@given(st.lists(probes, max_size=8), st.floats(1e-6, 1e9), st.none() | st.integers(0, 10**12))
+def test_whatever_a_file_holds_gives_finite_figures(found, mean_ms, operations):
+    made = of_one(MOBILENET, mean_ms, operations).model_copy(
+        update={"roof": RoofRecord(probes=found)}
+    )
+    (test,) = derive(made).tests
+    assert test.roof_shares is not None
+    assert all(isfinite(share) and share >= 0 for share in test.roof_shares.values())
+    assert test.bound == "unknown" or test.roof_shares[test.bound] >= 0.5
+    assert render_result(made)
 
 
 def test_without_a_roof_or_a_time_nothing_is_said():

@@ -71,7 +71,7 @@ def test_shape_and_operations_of_every_subtest(test: TestSpec, models: dict[str,
 def test_a_training_step_has_the_operations_that_are_counted(
     name: str, models: dict[str, Any]
 ) -> None:
-    """A little fewer: nothing needs the gradient of the first layer's input."""
+    """A few percent less or more: the first layer's input needs no gradient, the last layer all."""
     import tensorflow as tf
 
     from tests.flops import count_flops
@@ -80,14 +80,16 @@ def test_a_training_step_has_the_operations_that_are_counted(
     (test,) = (test for test in FULL if test.network == name and test.mode is Mode.TRAINING)
 
     def step(batch: Any) -> Any:
-        with tf.GradientTape() as tape:
+        trained = [variable.value for variable in model.trainable_variables]
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(trained)
             loss = tf.nn.l2_loss(model(batch, training=False))
-        return tape.gradient(loss, model.trainable_variables)
+        return tape.gradient(loss, trained)
 
     shape = tf.TensorSpec((1, *test.input), model.inputs[0].dtype)
     counted = count_flops(tf.function(step, autograph=False).get_concrete_function(shape).graph)
     expected = (1 + NETWORKS[name].backward) * test.gflop / test.batch
-    assert 0.92 * expected <= counted.total() / 1e9 <= 1.005 * expected
+    assert 0.92 * expected <= counted.total() / 1e9 <= 1.01 * expected
 
 
 @pytest.mark.parametrize("name", WRITTEN)

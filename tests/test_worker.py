@@ -179,6 +179,23 @@ def test_another_module_that_is_missing_is_a_crash(script):
     assert [message.status for message in ended] == [Status.CRASH] * 2
 
 
+def test_what_the_framework_turns_out_not_to_have_is_unsupported(script):
+    class Lacking(FakeSession):
+        def classic_pass(self, batch):
+            raise NotImplementedError("no such operation")
+
+    class Lacks(FakeBackend):
+        def open(self, network, device, options, seed):
+            return Lacking(self)
+
+    said = []
+    NetworkRun(Lacks(), JOB, CPU, said.append).run()
+    ended = [message for message in said if isinstance(message, Finished)]
+    assert [(m.status, m.error_message) for m in ended] == [
+        (Status.UNSUPPORTED, "no such operation")
+    ] * 2
+
+
 def test_after_an_error_the_network_is_opened_anew(script):
     script(tests={"1.1": {"failure": "oom"}})
     events = []

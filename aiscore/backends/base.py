@@ -38,7 +38,10 @@ class MissingFramework(Exception):
 
 @runtime_checkable
 class Session(Protocol):
-    """One network on one device: its tests are prepared and run in order."""
+    """One network on one device: its tests are prepared and run in order.
+
+    Whatever the framework turns out not to have is a NotImplementedError.
+    """
 
     def prepare(self, test: TestSpec, batch: Batch) -> None:
         """Builds and compiles what this test needs. Nothing of it is timed."""

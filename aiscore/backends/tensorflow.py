@@ -180,7 +180,7 @@ class Session:
         self._mode = Mode.INFERENCE
         self._placed = False
         with self._graph.as_default():
-            weights = [_variable(variable) for variable in model.variables]
+            weights = [_variable(variable, options.xla) for variable in model.variables]
             self._trained = [weight for weight in weights if weight.trainable]
             self._input = _feed("input", model.inputs[0].shape, model.inputs[0].dtype)
             self._forward = partial(_call, model, weights)
@@ -252,7 +252,7 @@ class Session:
             return self.output(batch)
         values = (batch.input, batch.target)
         tensors = (feed.tensor for feed in self._feeds())
-        self._session.run(self._step, dict(zip(tensors, values, strict=True)))
+        self._run(self._step, dict(zip(tensors, values, strict=True)))
         return None
 
     def place(self, batch: Batch) -> None:
@@ -270,7 +270,10 @@ class Session:
 
         A v1 session waits for its device at the end of every run, by itself.
         """
-        self._run_resident()
+        try:
+            self._run_resident()
+        except tf.errors.UnimplementedError as error:
+            raise NotImplementedError(_reason(error)) from error
 
     def sync(self) -> None:
         """Waits for the device, whatever TF_SYNC_ON_FINISH says."""
@@ -278,9 +281,13 @@ class Session:
 
     def output(self, batch: Batch) -> np.ndarray:
         """The network's output for the batch."""
-        return np.asarray(
-            self._session.run(self._output, {self._input.tensor: self._inputs(batch)})
-        )
+        return np.asarray(self._run(self._output, {self._input.tensor: self._inputs(batch)}))
+
+    def _run(self, fetches: Any, feeds: dict[Any, np.ndarray | None]) -> Any:
+        try:
+            return self._session.run(fetches, feeds)
+        except tf.errors.UnimplementedError as error:
+            raise NotImplementedError(_reason(error)) from error
 
     def _inputs(self, batch: Batch) -> np.ndarray:
         """What the network takes: text is looked up on the host."""
@@ -325,6 +332,12 @@ def _type(label: str) -> str:
     return label.partition(" = ")[2].partition("(")[0]
 
 
+def _reason(error: Any) -> str:
+    """What TensorFlow or XLA says that it does not have, without where the graph was made."""
+    lines: list[str] = error.message.partition("Node: ")[2].splitlines()
+    return lines[1] if len(lines) > 1 else str(error.message)
+
+
 def _has_gpu() -> bool:
     return bool(tf.config.list_logical_devices("GPU"))
 
@@ -349,17 +362,18 @@ def _feed(name: str, shape: Any, dtype: Any) -> Feed:
     )
 
 
-def _variable(variable: Any) -> Any:
+def _variable(variable: Any, as_resource: bool) -> Any:
     """A v1 variable that takes the place of a Keras variable in the current graph.
 
     Like the original's it is no resource: a step that updates a resource
-    copies it first wherever another operation may still read it.
+    copies it first wherever another operation may still read it. XLA takes
+    resources only.
     """
     return v1.Variable(
         tf.zeros(variable.shape, variable.dtype),
         trainable=variable.trainable,
         name=variable.name,
-        use_resource=False,
+        use_resource=as_resource,
     )
 
 
