@@ -92,8 +92,10 @@ def test_a_worker_that_describes_sees_what_the_caller_lets_it_see():
 
 def test_gpu_memory_grows_unless_a_share_is_set():
     assert worker_environment({}, H200, Options())["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+    assert worker_environment({}, H200, Options())["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
     with_share = worker_environment({}, H200, Options(memory_fraction=0.8))
     assert "TF_FORCE_GPU_ALLOW_GROWTH" not in with_share
+    assert with_share["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.8"
 
 
 def test_the_callers_variables_win():

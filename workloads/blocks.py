@@ -34,10 +34,21 @@ def uniform(shape: Sequence[int], limit: float) -> Tensor:
     NumPy draws them: many times faster than Keras's own initializers, and the
     same numbers with every Keras backend. ``keras.utils.set_random_seed`` seeds them.
     """
-    values = np.random.default_rng(np.random.randint(1 << 31)).random(shape, np.float32)
+    values = _generator().random(shape, np.float32)
     values -= 0.5
     values *= 2 * limit
     return ops.convert_to_tensor(values)
+
+
+def normal(shape: Sequence[int], dtype: str | None = None) -> Tensor:
+    """Random float32 numbers, normally distributed with deviation 0.05; NumPy draws them too."""
+    values = _generator().standard_normal(shape, np.float32)
+    values *= 0.05
+    return ops.convert_to_tensor(values)
+
+
+def _generator() -> np.random.Generator:
+    return np.random.default_rng(np.random.randint(1 << 31))
 
 
 class Conv2D(layers.Conv2D):
@@ -123,9 +134,9 @@ class BatchNorm(layers.Layer):
                 is_training=False,
             )
             return y
-        return ops.batch_normalization(
-            x, self.mean, self.variance, -1, offset=self.beta, scale=gamma, epsilon=self.epsilon
-        )
+        mean, variance, beta = map(read, (self.mean, self.variance, self.beta))
+        y = ops.batch_normalization(x, mean, variance, -1, beta, read(gamma), self.epsilon)
+        return ops.cast(y, x.dtype)
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""
@@ -552,7 +563,8 @@ def _resize_axis(x: Tensor, axis: int, size: int, align_corners: bool, nearest: 
         return ops.take(x, low, axis)
     high = np.minimum(low + 1, pixels - 1)
     weight = (source - low).astype("float32").reshape((-1,) + (1,) * (3 - axis))
-    return ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
+    resized = ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
+    return ops.cast(resized, x.dtype)
 
 
 def moments(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,11 +1,10 @@
 """GNMT-Translation: eight LSTM layers each way, attention, greedy decoding (arXiv:1609.08144).
 
-Words are looked up on the host, as part of a pass; the network goes from ids
-of source words to ids of target words.
+Words are looked up on the host, as part of a pass (workloads/words.py); the network
+goes from ids of source words to ids of target words.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, product
 from typing import Any
 
 import keras
@@ -23,31 +22,13 @@ from workloads.blocks import (
     scan,
     uniform,
 )
-from workloads.data import SENTENCE
+from workloads.words import END, START, WORDS
 
-WORDS = 32_316
 UNITS = 1024
 DEPTH = 8
-UNKNOWN, START, END = range(3)  # ids of the marks
 
 Weights = tuple[Any, Any]  # kernel and bias of an LSTM
 State = tuple[Tensor, ...]  # cell and hidden of one LSTM after the other, (1, 1024) each
-
-
-def _vocabulary() -> dict[str, int]:
-    """Ids by word: the marks, the words of the sentence, then made words of three syllables."""
-    syllables = ["".join(letters) for letters in product("bdfghjklmnprstvz", "aeiou")]
-    made = map("".join, product(syllables, repeat=3))
-    words = dict.fromkeys(["<unk>", "<s>", "</s>", *SENTENCE.split(), *islice(made, WORDS)])
-    return {word: number for number, word in enumerate(islice(words, WORDS))}
-
-
-VOCABULARY = _vocabulary()
-
-
-def encode(text: np.ndarray) -> np.ndarray:
-    """A text, an array without axes, to the int32 ids of its words, (1, words)."""
-    return np.array([[VOCABULARY.get(word, UNKNOWN) for word in str(text).split()]], np.int32)
 
 
 def build() -> keras.Model:

@@ -12,6 +12,7 @@ from workloads.blocks import (
     add_bias,
     glorot,
     moments,
+    normal,
     padded_conv,
     read,
 )
@@ -83,7 +84,7 @@ class SpectralConv2D(layers.Layer):
         shape = (self.kernel_size, self.kernel_size, input_shape[-1], self.filters)
         self.kernel = self.add_weight(name="kernel", shape=shape, initializer=glorot)
         self.u = self.add_weight(
-            name="u", shape=(1, self.filters), initializer="random_normal", trainable=False
+            name="u", shape=(1, self.filters), initializer=normal, trainable=False
         )
         if self.use_bias:
             self.bias = self.add_weight(name="bias", shape=(self.filters,), initializer="zeros")

@@ -19,6 +19,7 @@ import numpy as np
 from aiscore import cuda_libraries
 from aiscore.backends.base import Batch, MissingFramework
 from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
+from workloads.words import encode
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 try:
@@ -169,7 +170,6 @@ class Session:
         keras.utils.set_random_seed(seed)
         keras.config.set_dtype_policy(MIXED.get(options.precision, "float32"))
         module = importlib.import_module(f"workloads.{network.name}")
-        self._encode = getattr(module, "encode", None)
         with tf.device("CPU"):  # the weights move to the device with the v1 variables
             model = module.build()
             values = [variable.numpy() for variable in model.variables]
@@ -257,7 +257,7 @@ class Session:
 
     def place(self, batch: Batch) -> None:
         """Assigns the batch to the variables that stand behind the feeds."""
-        values = [self._inputs(batch), batch.target]
+        values = [encode(batch.input), batch.target]
         for feed, value in zip(self._feeds(), values, strict=False):
             self._session.run(feed.place, {feed.placing: value})
         self._placed = True
@@ -281,18 +281,13 @@ class Session:
 
     def output(self, batch: Batch) -> np.ndarray:
         """The network's output for the batch."""
-        return np.asarray(self._run(self._output, {self._input.tensor: self._inputs(batch)}))
+        return np.asarray(self._run(self._output, {self._input.tensor: encode(batch.input)}))
 
     def _run(self, fetches: Any, feeds: dict[Any, np.ndarray | None]) -> Any:
         try:
             return self._session.run(fetches, feeds)
         except tf.errors.UnimplementedError as error:
             raise NotImplementedError(_reason(error)) from error
-
-    def _inputs(self, batch: Batch) -> np.ndarray:
-        """What the network takes: text is looked up on the host."""
-        encoded: np.ndarray = batch.input if self._encode is None else self._encode(batch.input)
-        return encoded
 
     def operations(self, batch: Batch) -> int | None:
         """The nodes with work of their own that TensorFlow runs on the GPU in a traced pass."""
@@ -302,7 +297,7 @@ class Session:
         metadata = v1.RunMetadata()
         training = self._mode is Mode.TRAINING
         feeds = self._feeds() if training else [self._input]
-        values = (self._inputs(batch), batch.target)
+        values = (encode(batch.input), batch.target)
         self._session.run(
             self._step if training else self._output,
             {feed.tensor: value for feed, value in zip(feeds, values, strict=False)},

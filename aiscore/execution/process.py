@@ -187,12 +187,16 @@ def worker_environment(
 
     With a device the worker sees no other GPU. GPUs are numbered as
     nvidia-smi numbers them, so that ``gpu:1`` means the same card to both.
+    JAX reads here alone how much of a GPU's memory it may take.
     """
     environment = dict(caller)
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     if options.memory_fraction is None:
         environment.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+    else:
+        environment["XLA_PYTHON_CLIENT_MEM_FRACTION"] = str(options.memory_fraction)
     if device is not None:
         environment["CUDA_VISIBLE_DEVICES"] = _visible(caller, device)
     return environment

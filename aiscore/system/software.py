@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aiscore import __version__
 
-STEERING = ("TF_", "CUDA_", "OMP_", "XLA_", "MKL_", "NVIDIA_", "NCCL_", "KERAS_")
+STEERING = ("TF_", "JAX_", "ORT_", "CUDA_", "OMP_", "XLA_", "MKL_", "NVIDIA_", "NCCL_", "KERAS_")
 PRIVATE = re.compile(r"^TF_(CONFIG$|VAR_|CLI_)|KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 """Of hosts, of Terraform (which also says TF_), and secrets."""
 

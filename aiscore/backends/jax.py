@@ -1,0 +1,253 @@
+"""JAX: a network is a pure function of its weights and its input, compiled by XLA.
+
+The network is built once with Keras on JAX. A pass of inference is one call
+of the jitted function; a training step is one call too, with the gradient and
+Adam inside, and overwrites the weights that it was given.
+"""
+
+import importlib
+import os
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from aiscore import cuda_libraries
+from aiscore.backends.base import Batch, MissingFramework
+from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
+from workloads.words import as_float32
+
+os.environ["KERAS_BACKEND"] = "jax"
+try:
+    import jax
+    import jaxlib
+    import keras
+    from jax import numpy as jnp
+except ModuleNotFoundError as error:
+    raise MissingFramework(
+        str(error.name), "pip install 'aiscore[jax]' (NVIDIA: 'aiscore[jax-cuda]')"
+    ) from error
+
+Array = Any
+Arrays = list[Array]
+Writes = dict[int, Array]  # what a pass wrote to a variable that is not trained, by its place
+
+POLICIES = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
+PRODUCTS = {Precision.FP32: "float32", Precision.TF32: "tensorfloat32"}
+
+LEARNING_RATE = 1e-4
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+LOSS_SCALE = 2.0**15  # at first, for a mean of squares
+
+
+class JaxBackend:
+    """JAX on the CPU or on a GPU."""
+
+    name = "jax"
+
+    def software(self) -> dict[str, str]:
+        """Versions of JAX, Keras and the CUDA libraries."""
+        versions = {
+            "jax": jax.__version__,
+            "jaxlib": jaxlib.__version__,
+            "keras": keras.__version__,
+            "xla": "always",
+        }
+        return versions | cuda_libraries.versions() if _gpus() else versions
+
+    def devices(self) -> list[Device]:
+        """The CPU, and the GPUs that JAX can use."""
+        gpus = [
+            Device(kind=DeviceKind.GPU, index=index, name=gpu.device_kind)
+            for index, gpu in enumerate(_gpus())
+        ]
+        return [Device(kind=DeviceKind.CPU, index=0, name="CPU"), *gpus]
+
+    def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
+        """Every test runs here; XLA is no choice, and TF32 needs a GPU."""
+        if options.xla:
+            return "JAX compiles everything with XLA: leave --xla out"
+        if options.precision is Precision.TF32 and device.kind is DeviceKind.CPU:
+            return "TF32 is a number format of NVIDIA GPUs, not of CPUs"
+        return None
+
+    def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
+        """Builds the network on the device."""
+        return Session(network, device, options.precision, seed)
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """XLA says so, or an allocation on the host failed."""
+        if isinstance(error, MemoryError):
+            return True
+        return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+
+
+def _gpus() -> list[Any]:
+    return [device for device in jax.devices() if device.platform == "gpu"]
+
+
+class Optimizer(NamedTuple):
+    """Adam's state; ``loss_scale`` where gradients are float16."""
+
+    steps: Array
+    means: Arrays
+    variances: Arrays
+    loss_scale: Array | None
+
+
+class Session:
+    """One network on one device: all of its tests share the weights."""
+
+    def __init__(self, network: Network, device: Device, precision: Precision, seed: int) -> None:
+        keras.config.set_dtype_policy(POLICIES.get(precision, "float32"))
+        jax.config.update("jax_default_matmul_precision", PRODUCTS.get(precision))
+        keras.utils.set_random_seed(seed)
+        self._device = jax.devices(device.kind.value)[device.index]
+        self._scales_loss = precision is Precision.FP16
+        with jax.default_device(self._device):
+            model = importlib.import_module(f"workloads.{network.name}").build()
+        self._weights = self._values(model.trainable_variables)
+        self._fixed = self._values(model.non_trainable_variables)
+        self._forward = jax.jit(partial(_call, model))
+        self._step = jax.jit(partial(_step, model), donate_argnums=(0, 1))
+        self._optimizer: Optimizer | None = None
+        self._mode = Mode.INFERENCE
+        self._output: Array = None
+
+    def _values(self, variables: list[Any]) -> Arrays:
+        values: Arrays = jax.device_put([variable.value for variable in variables], self._device)
+        return values
+
+    def prepare(self, test: TestSpec, batch: Batch) -> None:
+        """Makes the optimiser for the first training test. The first pass compiles."""
+        self._mode = test.mode
+        if test.mode is Mode.TRAINING and batch.target is not None and self._optimizer is None:
+            scale = LOSS_SCALE / batch.target.size if self._scales_loss else None
+            self._optimizer = jax.device_put(_new_optimizer(self._weights, scale), self._device)
+
+    def classic_pass(self, batch: Batch) -> np.ndarray | None:
+        """One call, from and to the host."""
+        if self._mode is Mode.INFERENCE:
+            return self.output(batch)
+        self._enqueue_step(*_on_host(batch))
+        self.sync()
+        return None
+
+    def place(self, batch: Batch) -> None:
+        """Copies input and target to the device."""
+        self._placed = jax.block_until_ready(jax.device_put(_on_host(batch), self._device))
+
+    def resident_pass(self) -> None:
+        """Enqueues one call on what was placed."""
+        x, target = self._placed
+        if self._mode is Mode.INFERENCE:
+            self._enqueue_forward(x)
+        else:
+            self._enqueue_step(x, target)
+
+    def sync(self) -> None:
+        """Waits for the last output and the last weights."""
+        jax.block_until_ready((self._output, self._weights))
+
+    def output(self, batch: Batch) -> np.ndarray:
+        """The network's output for the batch."""
+        self._enqueue_forward(as_float32(batch.input))
+        return np.asarray(self._output)
+
+    def _enqueue_forward(self, x: Array) -> None:
+        self._output, writes = self._forward(self._weights, self._fixed, x)
+        self._write(writes)
+
+    def _enqueue_step(self, x: Array, target: Array) -> None:
+        self._weights, self._optimizer, writes = self._step(
+            self._weights, self._optimizer, self._fixed, x, target
+        )
+        self._write(writes)
+
+    def _write(self, writes: Writes) -> None:
+        for place, value in writes.items():
+            self._fixed[place] = value
+
+    def peak_device_bytes(self) -> int | None:
+        """The peak of XLA's allocator on the GPU since the process began."""
+        statistics = self._device.memory_stats()
+        return None if statistics is None else int(statistics["peak_bytes_in_use"])
+
+    def close(self) -> None:
+        """Gives up everything on the device."""
+        self._weights, self._fixed, self._optimizer = [], [], None
+        self._output = self._placed = None
+
+
+def _on_host(batch: Batch) -> tuple[np.ndarray, np.ndarray | None]:
+    target = None if batch.target is None else as_float32(batch.target)
+    return as_float32(batch.input), target
+
+
+def _call(model: Any, weights: Arrays, fixed: Arrays, x: Array) -> tuple[Array, Writes]:
+    """The network's output, float32 or ids, and what it wrote to its variables."""
+    variables = [*model.trainable_variables, *model.non_trainable_variables]
+    with keras.StatelessScope(zip(variables, [*weights, *fixed], strict=True)) as scope:
+        output = model(x, training=False)
+    values = map(scope.get_current_value, model.non_trainable_variables)
+    pairs = enumerate(zip(fixed, values, strict=True))
+    writes = {place: new for place, (old, new) in pairs if new is not old}
+    is_number = jnp.issubdtype(output.dtype, jnp.floating)
+    return (output.astype(jnp.float32) if is_number else output), writes
+
+
+def _new_optimizer(weights: Arrays, loss_scale: float | None) -> Optimizer:
+    return Optimizer(
+        steps=jnp.float32(0),
+        means=[jnp.zeros_like(weight) for weight in weights],
+        variances=[jnp.zeros_like(weight) for weight in weights],
+        loss_scale=None if loss_scale is None else jnp.float32(loss_scale),
+    )
+
+
+def _step(
+    model: Any, weights: Arrays, optimizer: Optimizer, fixed: Arrays, x: Array, target: Array
+) -> tuple[Arrays, Optimizer, Writes]:
+    """One training step on the sum of squared errors."""
+    scale = optimizer.loss_scale
+
+    def loss(weights: Arrays) -> tuple[Array, Writes]:
+        output, writes = _call(model, weights, fixed, x)
+        error = jnp.sum(jnp.square(output - target))
+        return (error if scale is None else error * scale), writes
+
+    gradients, writes = jax.grad(loss, has_aux=True)(weights)
+    if scale is not None:
+        gradients, scale = _unscale(gradients, scale)
+    weights, optimizer = _adam(weights, optimizer, gradients)
+    return weights, optimizer._replace(loss_scale=scale), writes
+
+
+def _unscale(gradients: Arrays, scale: Array) -> tuple[Arrays, Array]:
+    """The gradients of the loss itself, and the scale of the next step (arXiv:1710.03740).
+
+    Gradients that are not finite are taken for zeros and halve the scale. It
+    never grows again, for no test is that long.
+    """
+    finite = jnp.all(jnp.array([jnp.isfinite(gradient).all() for gradient in gradients]))
+    unscaled = [jnp.where(finite, gradient / scale, 0.0) for gradient in gradients]
+    return unscaled, jnp.where(finite, scale, scale / 2)
+
+
+def _adam(weights: Arrays, optimizer: Optimizer, gradients: Arrays) -> tuple[Arrays, Optimizer]:
+    """Adam as in TensorFlow's v1 optimiser: epsilon stands outside the bias correction."""
+    steps = optimizer.steps + 1
+    rate = LEARNING_RATE * jnp.sqrt(1 - BETA_2**steps) / (1 - BETA_1**steps)
+    means = [
+        BETA_1 * mean + (1 - BETA_1) * gradient
+        for mean, gradient in zip(optimizer.means, gradients, strict=True)
+    ]
+    variances = [
+        BETA_2 * variance + (1 - BETA_2) * jnp.square(gradient)
+        for variance, gradient in zip(optimizer.variances, gradients, strict=True)
+    ]
+    weights = [
+        weight - rate * mean / (jnp.sqrt(variance) + EPSILON)
+        for weight, mean, variance in zip(weights, means, variances, strict=True)
+    ]
+    return weights, optimizer._replace(steps=steps, means=means, variances=variances)

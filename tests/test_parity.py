@@ -1,0 +1,130 @@
+"""Every backend computes what TensorFlow computes, with the same weights."""
+
+import os
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from aiscore.spec import Mode, Precision
+from tests.computed import Request, compute, process, smallest
+from workloads.suite import FULL, NETWORKS
+
+pytestmark = pytest.mark.framework
+
+TOLERANCES = {Precision.DEFAULT: 1e-3, Precision.FP16: 1e-1, Precision.BF16: 1.0}
+"""Of the largest difference, as a share of the output's deviation (docs/backends.md)."""
+
+TRAINED = ("mobilenet_v2", "srcnn", "spade", "icnet", "pixel_rnn")
+STEPS = 2
+
+QUICKEST = ("mobilenet_v2", "srcnn", "unet", "lstm_sentiment")
+COMPARED = tuple(NETWORKS) if os.environ.get("AISCORE_PARITY") == "all" else QUICKEST
+"""All of them take an hour on two cores: most of it is compiling and exporting."""
+
+Compute = Callable[[str, Request], list[np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compute]:
+    """What a backend computes; TensorFlow is asked once for the same."""
+    known: dict[tuple[str, Request], list[np.ndarray]] = {}
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        process() as tensorflow,
+        process() as jax,
+        process() as onnxruntime,
+    ):
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        processes = {"tensorflow": tensorflow, "jax": jax, "onnxruntime": onnxruntime}
+
+        def ask(backend: str, request: Request) -> list[np.ndarray]:
+            if (backend, request) in known:
+                return known[backend, request]
+            outputs = processes[backend].submit(compute, backend, request).result()
+            if backend == "tensorflow":
+                known.clear()
+                known[backend, request] = outputs
+            return outputs
+
+        yield ask
+
+
+def difference(output: np.ndarray, expected: np.ndarray) -> float:
+    """The largest one, as a share of the standard deviation of what is expected."""
+    assert output.shape == expected.shape
+    assert output.dtype == expected.dtype
+    return float(np.abs(output - expected).max() / expected.std())
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision"),
+    [
+        ("jax", Precision.DEFAULT),
+        ("jax", Precision.FP16),
+        ("jax", Precision.BF16),
+        ("onnxruntime", Precision.DEFAULT),
+        ("onnxruntime", Precision.FP16),
+    ],
+)
+@pytest.mark.parametrize("network", COMPARED)
+def test_inference_gives_the_same_output(
+    computed: Compute, network: str, backend: str, precision: Precision
+) -> None:
+    test = smallest(network)
+    (expected,) = computed("tensorflow", Request(test))
+    (output,) = computed(backend, Request(test, precision))
+    assert difference(output, expected) <= TOLERANCES[precision]
+
+
+@pytest.mark.parametrize("backend", ["jax", "onnxruntime"])
+def test_what_a_pass_writes_is_there_in_the_next(computed: Compute, backend: str) -> None:
+    request = Request(smallest("spade"), passes=2)
+    expected = computed("tensorflow", request)
+    outputs = computed(backend, request)
+    assert difference(expected[0], expected[1]) > TOLERANCES[Precision.DEFAULT]
+    for output, same in zip(outputs, expected, strict=True):
+        assert difference(output, same) <= TOLERANCES[Precision.DEFAULT]
+
+
+@pytest.mark.parametrize("network", [name for name in TRAINED if name in COMPARED])
+def test_training_changes_the_output_in_the_same_way(computed: Compute, network: str) -> None:
+    request = Request(smallest(network, Mode.TRAINING), passes=STEPS)
+    before, after = computed("tensorflow", request)
+    output_before, output_after = computed("jax", request)
+    assert not np.array_equal(before, after)
+    assert difference(output_after - output_before, after - before) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("backend", "mode"),
+    [("jax", Mode.INFERENCE), ("jax", Mode.TRAINING), ("onnxruntime", Mode.INFERENCE)],
+)
+def test_resident_passes_compute_what_classic_ones_do(
+    computed: Compute, backend: str, mode: Mode
+) -> None:
+    test = smallest("spade", mode)
+    classic = computed(backend, Request(test, passes=2))
+    resident = computed(backend, Request(test, passes=2, resident=True))
+    assert np.array_equal(classic, resident)
+
+
+@pytest.mark.parametrize("precision", [Precision.FP16, Precision.BF16])
+def test_training_in_16_bits_changes_the_output(computed: Compute, precision: Precision) -> None:
+    """In float16 the first steps may do nothing but lower the scale of the loss."""
+    test = smallest("srcnn", Mode.TRAINING)
+    before, after = computed("jax", Request(test, precision, passes=40))
+    assert np.isfinite(after).all()
+    assert not np.array_equal(before, after)
+
+
+def test_what_a_backend_cannot_run_it_says(computed: Compute) -> None:
+    training = next(test for test in FULL if test.mode is Mode.TRAINING)
+    for backend, request, reason in (
+        ("onnxruntime", Request(training), "inference only"),
+        ("onnxruntime", Request(FULL[0], Precision.BF16), "bfloat16"),
+        ("onnxruntime", Request(FULL[0], Precision.TF32), "NVIDIA"),
+        ("jax", Request(FULL[0], Precision.TF32), "NVIDIA"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            computed(backend, request)
