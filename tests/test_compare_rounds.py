@@ -208,12 +208,25 @@ def said(base: Result, other: Result) -> list[str]:
 
 
 def test_a_sentence_only_where_something_is_sure():
-    assert said(result(), result(at_speed(2))) == []
+    assert said(result(), result(at_speed(1.1))) == [], "so much may be the host"
     assert said(in_rounds(5, 1), in_rounds(5, 3)) == []
     (text,) = said(in_rounds(5, 1, label="old"), in_rounds(5, 2, training=1.27, label="new"))
     assert re.match(r"new trains networks 2[678]\.\d% faster \(2[56789]", text)
     assert text.endswith("than old.")
     assert "runs" not in text, "inference is the same"
+
+
+def test_without_rounds_only_a_large_difference_makes_a_sentence_and_it_has_no_interval():
+    half = result(at_speed(0.5), label="half")
+    whole = result(label="whole")
+    assert said(half, whole) == [
+        "whole trains networks 2.00 x faster (no interval) and runs networks"
+        " 2.00 x faster (no interval) than half."
+    ]
+    assert said(whole, half) == [
+        "half trains networks 50.0% slower (no interval) and runs networks"
+        " 50.0% slower (no interval) than whole."
+    ]
 
 
 def test_a_family_that_stands_out_is_named():

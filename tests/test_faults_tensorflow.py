@@ -114,7 +114,7 @@ def test_aiscore_killed_and_resumed():
 
 def test_a_disk_without_room_for_the_result():
     def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))
 
     done = subprocess.run(
         [*RUN, *MICRO, "-o", str(OUTPUT)],

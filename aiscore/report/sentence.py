@@ -1,6 +1,9 @@
-"""One sentence for each other side: what can be said for sure, and nothing else."""
+"""One sentence for each other side: what can be said for sure, and nothing else.
 
-from collections.abc import Sequence
+Without an interval that is a difference above what two hosts of one card have shown.
+"""
+
+from collections.abc import Callable, Sequence
 from math import inf, log
 
 from aiscore.report.rows import SCORE_TITLES, Priced, three_digits, value_of
@@ -69,19 +72,28 @@ def _overlap(one: Finding, two: Finding) -> bool:
 
 
 def _is_decided(finding: Finding) -> bool:
-    return finding.interval is not None and finding.verdict in DECIDED
+    return finding.verdict in DECIDED
 
 
 def _by(finding: Finding) -> str:
     """The difference and its interval: a percentage, or a factor from twice on."""
-    low, high = finding.interval or (finding.ratio, finding.ratio)
+    show: Callable[[float], str]
     if finding.ratio >= TWICE:
-        return (
-            f"{three_digits(finding.ratio)} x faster ({three_digits(low)} to {three_digits(high)})"
-        )
-    if finding.ratio > 1:
-        return f"{finding.ratio - 1:.1%} faster ({low - 1:.1%} to {high - 1:.1%})"
-    return f"{1 - finding.ratio:.1%} slower ({1 - high:.1%} to {1 - low:.1%})"
+        show, word, ends = three_digits, "x faster", finding.interval
+    elif finding.ratio > 1:
+        show, word, ends = _excess, "faster", finding.interval
+    else:
+        show, word, ends = _lack, "slower", finding.interval and finding.interval[::-1]
+    interval = " to ".join(map(show, ends)) if ends else "no interval"
+    return f"{show(finding.ratio)} {word} ({interval})"
+
+
+def _excess(ratio: float) -> str:
+    return f"{ratio - 1:.1%}"
+
+
+def _lack(ratio: float) -> str:
+    return f"{1 - ratio:.1%}"
 
 
 def _value(base: Subject, other: Subject, found: Comparison, protocol: Protocol) -> str:
