@@ -27,11 +27,16 @@ def driver(monkeypatch):
             buffer.value = names[handle.value]
             return errors.get("name", 0)
 
+        def attribute(pointer, number, handle):
+            pointer._obj.value = {75: 9, 76: handle.value}[number]
+            return errors.get("attribute", 0)
+
         library = SimpleNamespace(
             cuInit=lambda flags: errors.get("init", 0),
             cuDeviceGetCount=count,
             cuDeviceGet=get,
             cuDeviceGetName=name,
+            cuDeviceGetAttribute=attribute,
         )
         monkeypatch.setattr(ctypes, "CDLL", {cuda_devices.DRIVER: library}.__getitem__)
         return [(gpu.index, gpu.name) for gpu in cuda_devices.gpus()]
@@ -58,3 +63,11 @@ def test_without_a_driver_there_is_nothing(monkeypatch):
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
     assert cuda_devices.gpus() == []
+    assert cuda_devices.compute_capability(0) is None
+
+
+def test_a_card_tells_what_it_can_compute(driver):
+    driver(b"NVIDIA H200", b"NVIDIA H200")
+    assert cuda_devices.compute_capability(1) == (9, 1)
+    driver(b"NVIDIA H200", attribute=1)
+    assert cuda_devices.compute_capability(0) is None

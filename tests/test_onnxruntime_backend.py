@@ -23,8 +23,10 @@ def module():
 @pytest.fixture
 def on_h200(module, monkeypatch):
     """A machine where every provider works."""
-    monkeypatch.setattr(module, "_works", lambda provider: True)
+    monkeypatch.setattr(module, "_starts", lambda provider: True)
+    monkeypatch.setattr(module, "find_spec", lambda name: object())
     monkeypatch.setattr(cuda_devices, "gpus", lambda: [H200])
+    monkeypatch.setattr(cuda_devices, "compute_capability", lambda index: (9, 0))
     return module
 
 
@@ -53,6 +55,15 @@ def test_cuda_comes_before_the_cpu(on_h200, options, changed):
     cuda, cpu = backend.providers(H200, Options(**options))
     assert cuda == ("CUDAExecutionProvider", {"device_id": "1", **changed})
     assert cpu == ("CPUExecutionProvider", {})
+
+
+def test_tf32_depends_on_the_card(on_h200, monkeypatch):
+    backend, tf32 = on_h200.OnnxRuntimeBackend(), Options(precision=Precision.TF32)
+    assert backend.unsupported(FULL[0], H200, tf32) is None
+    monkeypatch.setattr(cuda_devices, "compute_capability", lambda index: (7, 0))
+    reason = "TF32 needs compute capability 8.0, the GPU has 7.0"
+    assert backend.unsupported(FULL[0], H200, tf32) == reason
+    assert Precision.TF32 not in backend.probes(H200, Options()).precisions
 
 
 def test_tensorrt_comes_before_cuda_and_has_no_cpu(on_h200):

@@ -18,6 +18,9 @@ Tensor = Any
 Size = int | tuple[int, int]
 BACKEND = keras.backend.backend()
 
+OP_FOR_OP = BACKEND == "tensorflow"
+"""Whether the graph is to be the original's, op for op. An export needs the same numbers only."""
+
 if BACKEND == "tensorflow":
     import tensorflow as tf
 
@@ -594,6 +597,34 @@ def part(x: Tensor, axis: int, start: int, size: int) -> Tensor:
         starts[axis], sizes[axis] = start, size
         return tf.slice(x, starts, sizes)
     return x[(slice(None),) * axis + (slice(start, start + size),)]
+
+
+def skew(x: Tensor) -> Tensor:
+    """(batch, n, n, channels) to (batch, n, 2 n - 1, channels): row k moves right by k."""
+    side, channels = x.shape[2:]
+    if OP_FOR_OP:
+        rows = []
+        for index, row in enumerate(ops.split(x, side, axis=1)):
+            row = ops.transpose(ops.squeeze(row, 1), (0, 2, 1))
+            row = ops.pad(ops.reshape(row, (-1, side)), ((0, 0), (index, side - 1 - index)))
+            row = ops.reshape(row, (-1, channels, 2 * side - 1))
+            rows.append(ops.transpose(row, (0, 2, 1)))
+        return ops.stack(rows, axis=1)
+    # Rows of length 2 n, read as rows of length 2 n - 1: each begins one place later.
+    x = ops.pad(x, ((0, 0), (0, 0), (0, side), (0, 0)))
+    x = ops.reshape(x, (-1, side * 2 * side, channels))
+    return ops.reshape(part(x, 1, 0, side * (2 * side - 1)), (-1, side, 2 * side - 1, channels))
+
+
+def unskew(x: Tensor) -> Tensor:
+    """(batch, n, 2 n - 1, channels) to (batch, n, n, channels): row k moves left by k."""
+    side, channels = x.shape[1], x.shape[3]
+    if OP_FOR_OP:
+        rows = ops.split(x, side, axis=1)
+        return ops.concatenate([part(row, 2, n, side) for n, row in enumerate(rows)], axis=1)
+    x = ops.reshape(x, (-1, side * (2 * side - 1), channels))
+    x = ops.pad(x, ((0, 0), (0, side), (0, 0)))
+    return part(ops.reshape(x, (-1, side, 2 * side, channels)), 2, 0, side)
 
 
 def rows(table: Any, ids: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from workloads.blocks import Tensor, add_bias, glorot, part, read, scan
+from workloads.blocks import Tensor, add_bias, glorot, part, read, scan, skew, unskew
 
 SIDE = 64
 DIAGONALS = 2 * SIDE - 1  # columns of a skewed map
@@ -108,7 +108,7 @@ class DiagonalLSTM(layers.Layer):
 
     def call(self, x: Tensor) -> Tensor:
         """(batch, 64, 64, channels) to (batch, 64, 64, 16)."""
-        gates = ops.transpose(self.input_gates(_skew(x)), (0, 2, 1, 3))
+        gates = ops.transpose(self.input_gates(skew(x)), (0, 2, 1, 3))
         gates = ops.reshape(gates, (-1, DIAGONALS, SIDE * 4 * HIDDEN))
         # Read outside the loop, so that the loop itself stays free of state.
         kernel, bias = read(self.kernel), read(self.bias)
@@ -118,7 +118,7 @@ class DiagonalLSTM(layers.Layer):
             (ops.zeros((ops.shape(x)[0], 2 * SIDE * HIDDEN), x.dtype),),
         )
         hidden = ops.reshape(ops.transpose(hidden, (1, 0, 2)), (-1, DIAGONALS, SIDE, HIDDEN))
-        return _unskew(ops.transpose(hidden, (0, 2, 1, 3)))
+        return unskew(ops.transpose(hidden, (0, 2, 1, 3)))
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """16 channels."""
@@ -142,20 +142,3 @@ def _step(
     cell = f * cell + i * g
     hidden = o * ops.tanh(cell)
     return hidden, (ops.concatenate([cell, hidden], axis=1),)
-
-
-def _skew(x: Tensor) -> Tensor:
-    """(batch, 64, 64, channels) to (batch, 64, 127, channels): row n moves right by n."""
-    channels = x.shape[-1]
-    rows = []
-    for index, row in enumerate(ops.split(x, SIDE, axis=1)):
-        row = ops.transpose(ops.squeeze(row, 1), (0, 2, 1))
-        row = ops.pad(ops.reshape(row, (-1, SIDE)), ((0, 0), (index, SIDE - 1 - index)))
-        rows.append(ops.transpose(ops.reshape(row, (-1, channels, DIAGONALS)), (0, 2, 1)))
-    return ops.stack(rows, axis=1)
-
-
-def _unskew(x: Tensor) -> Tensor:
-    """(batch, 64, 127, channels) to (batch, 64, 64, channels): row n moves left by n."""
-    rows = ops.split(x, SIDE, axis=1)
-    return ops.concatenate([part(row, 2, n, SIDE) for n, row in enumerate(rows)], axis=1)

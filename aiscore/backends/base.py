@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from aiscore.spec import Device, Network, Options, Precision, TestSpec
+from aiscore.spec import Device, DeviceKind, Network, Options, Precision, TestSpec
 
 if TYPE_CHECKING:
     import numpy as np  # the parent asks for the backends' names, and needs no arrays
 
 ENTRY_POINT_GROUP = "aiscore.backends"
 Call = Callable[[], object]
+
+LEARNING_RATE = 1e-4  # of Adam, whose other numbers are its defaults
+LOSS_SCALE = 2.0**15  # at first, for a mean of squares
+KERAS_POLICIES = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
+TF32_CAPABILITY = (8, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,16 @@ class MissingFramework(Exception):
         self.framework = framework
         self.install = install
         super().__init__(f"{framework} is not installed: {install}")
+
+
+def without_tf32(device: Device, capability: tuple[int, int] | None) -> str | None:
+    """Why a device with this compute capability, where it is known, cannot compute in TF32."""
+    if device.kind is DeviceKind.CPU:
+        return "TF32 is a number format of NVIDIA GPUs, not of CPUs"
+    if capability is None or capability >= TF32_CAPABILITY:
+        return None
+    needed, found = (".".join(map(str, pair)) for pair in (TF32_CAPABILITY, capability))
+    return f"TF32 needs compute capability {needed}, the GPU has {found}"
 
 
 @runtime_checkable

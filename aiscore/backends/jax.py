@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aiscore import cuda_libraries
-from aiscore.backends.base import Batch, MissingFramework
+from aiscore.backends.base import (
+    KERAS_POLICIES,
+    LEARNING_RATE,
+    LOSS_SCALE,
+    Batch,
+    MissingFramework,
+    without_tf32,
+)
 from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
 from workloads.words import as_float32
 
@@ -28,16 +35,13 @@ except ModuleNotFoundError as error:
         str(error.name), "pip install 'aiscore[jax]' (NVIDIA: 'aiscore[jax-cuda]')"
     ) from error
 
+from aiscore.backends.jax_roof import PRODUCTS, JaxProbes
+
 Array = Any
 Arrays = list[Array]
 Writes = dict[int, Array]  # what a pass wrote to a variable that is not trained, by its place
 
-POLICIES = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
-PRODUCTS = {Precision.FP32: "float32", Precision.TF32: "tensorfloat32"}
-
-LEARNING_RATE = 1e-4
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
-LOSS_SCALE = 2.0**15  # at first, for a mean of squares
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 class JaxBackend:
@@ -64,16 +68,19 @@ class JaxBackend:
         return [Device(kind=DeviceKind.CPU, index=0, name="CPU"), *gpus]
 
     def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
-        """Every test runs here; XLA is no choice, and TF32 needs a GPU."""
+        """Every test runs here, but XLA is no choice, and not every device has TF32."""
         if options.xla:
             return "JAX compiles everything with XLA: leave --xla out"
-        if options.precision is Precision.TF32 and device.kind is DeviceKind.CPU:
-            return "TF32 is a number format of NVIDIA GPUs, not of CPUs"
-        return None
+        return _without_tf32(device) if options.precision is Precision.TF32 else None
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
         """Builds the network on the device."""
         return Session(network, device, options.precision, seed)
+
+    def probes(self, device: Device, options: Options) -> JaxProbes:
+        """Its work on that device, in every precision that the device has."""
+        kinds = [kind for kind in Precision if kind is not Precision.TF32]
+        return JaxProbes(_device(device), kinds if _without_tf32(device) else list(Precision))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """XLA says so, or an allocation on the host failed."""
@@ -84,6 +91,19 @@ class JaxBackend:
 
 def _gpus() -> list[Any]:
     return [device for device in jax.devices() if device.platform == "gpu"]
+
+
+def _device(device: Device) -> Any:
+    return jax.devices(device.kind.value)[device.index]
+
+
+def _without_tf32(device: Device) -> str | None:
+    """Why the device cannot compute in TF32."""
+    capability = getattr(_device(device), "compute_capability", None)  # NVIDIA's, as "9.0"
+    if capability is None:
+        return without_tf32(device, None)
+    major, minor = map(int, capability.split("."))
+    return without_tf32(device, (major, minor))
 
 
 class Optimizer(NamedTuple):
@@ -99,10 +119,10 @@ class Session:
     """One network on one device: all of its tests share the weights."""
 
     def __init__(self, network: Network, device: Device, precision: Precision, seed: int) -> None:
-        keras.config.set_dtype_policy(POLICIES.get(precision, "float32"))
+        keras.config.set_dtype_policy(KERAS_POLICIES.get(precision, "float32"))
         jax.config.update("jax_default_matmul_precision", PRODUCTS.get(precision))
         keras.utils.set_random_seed(seed)
-        self._device = jax.devices(device.kind.value)[device.index]
+        self._device = _device(device)
         self._scales_loss = precision is Precision.FP16
         with jax.default_device(self._device):
             model = importlib.import_module(f"workloads.{network.name}").build()

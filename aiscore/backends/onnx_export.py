@@ -22,6 +22,7 @@ from typing import Any
 
 from aiscore.spec import Precision, Shape
 
+INSTALL = "pip install 'aiscore[cpu]' (NVIDIA: 'aiscore[cuda]')"
 OPSET = 18
 BATCH = "batch"  # the name of the one axis whose size the file leaves open
 INPUT, OUTPUT = "input", "output"
@@ -112,6 +113,9 @@ def export(recipe: Recipe, path: Path) -> None:
     import keras
     import onnx
 
+    from workloads import blocks
+
+    blocks.OP_FOR_OP = False
     keras.utils.set_random_seed(recipe.seed)
     network = import_module(f"{NETWORKS}.{recipe.network}").build()
     onnx.save(convert(network, recipe.shape, recipe.precision), path)

@@ -4,6 +4,8 @@ One session per test: the file leaves the batch open, and a session that knows
 it can plan its memory. With TensorRT in front it is a backend of its own.
 """
 
+from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,17 +13,19 @@ import numpy as np
 
 from aiscore import cuda_devices, cuda_libraries
 from aiscore.backends import onnx_export
-from aiscore.backends.base import Batch, MissingFramework
+from aiscore.backends.base import Batch, MissingFramework, without_tf32
 from aiscore.backends.onnx_export import NEXT_STATE, OPSET, OUTPUT, STATE, Recipe
 from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
 from workloads.words import as_float32
 
-INSTALL = "pip install 'aiscore[cpu]' (NVIDIA: 'aiscore[cuda]')"
 try:
     import onnx
     import onnxruntime
+    from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotImplemented_
 except ModuleNotFoundError as error:
-    raise MissingFramework(str(error.name), INSTALL) from error
+    raise MissingFramework(str(error.name), onnx_export.INSTALL) from error
+
+from aiscore.backends.onnxruntime_roof import OnnxRuntimeProbes, Providers, make_session
 
 EXPORTER = ("tensorflow", "keras", "tf2onnx")
 CPU, CUDA, TENSORRT = (f"{name}ExecutionProvider" for name in ("CPU", "CUDA", "Tensorrt"))
@@ -33,17 +37,18 @@ class OnnxRuntimeBackend:
     """ONNX Runtime with its own kernels for the CPU and for NVIDIA GPUs."""
 
     name = "onnxruntime"
+    provider = CUDA
 
     def __init__(self) -> None:
+        """Starts nothing: CUDA does not survive the fork of a process."""
         for framework in EXPORTER:
             if find_spec(framework) is None:
-                raise MissingFramework(framework, INSTALL)
-        if CUDA in onnxruntime.get_available_providers():
-            onnxruntime.preload_dlls()
-        self._gpus = cuda_devices.gpus() if self._runs_on_gpus() else []
+                raise MissingFramework(framework, onnx_export.INSTALL)
 
-    def _runs_on_gpus(self) -> bool:
-        return _works(CUDA)
+    @cached_property
+    def gpus(self) -> list[Device]:
+        """The GPUs on which the provider starts."""
+        return cuda_devices.gpus() if _starts(self.provider) else []
 
     def software(self) -> dict[str, str]:
         """Versions, the options of every session, and the CUDA libraries."""
@@ -57,29 +62,33 @@ class OnnxRuntimeBackend:
             "intra_op_threads": str(options.intra_op_num_threads or "automatic"),
             "inter_op_threads": str(options.inter_op_num_threads or "automatic"),
         }
-        return versions | cuda_libraries.versions() if self._gpus else versions
+        return versions | cuda_libraries.versions() if self.gpus else versions
 
     def devices(self) -> list[Device]:
-        """The CPU, and the GPUs on which the CUDA provider works."""
-        return [Device(kind=DeviceKind.CPU, index=0, name="CPU"), *self._gpus]
+        """The CPU, and the GPUs that CUDA can be used on."""
+        return [Device(kind=DeviceKind.CPU, index=0, name="CPU"), *self.gpus]
 
     def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
-        """Training, XLA and bfloat16 are not there, and TF32 needs a GPU."""
+        """Training, XLA and some precisions are not there."""
         if test.mode is Mode.TRAINING:
             return "ONNX Runtime runs inference only"
         if options.xla:
             return "XLA is no part of ONNX Runtime"
-        if options.precision is Precision.BF16:
+        return self._without(options.precision, device)
+
+    def _without(self, precision: Precision, device: Device) -> str | None:
+        """Why it cannot compute in that precision on the device."""
+        if precision is Precision.BF16:
             return "ONNX Runtime has no convolution in bfloat16"
-        if options.precision is Precision.TF32 and device.kind is DeviceKind.CPU:
-            return "TF32 is a number format of NVIDIA GPUs, not of CPUs"
+        if precision is Precision.TF32:
+            return without_tf32(device, cuda_devices.compute_capability(device.index))
         return None
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
         """A session that exports and loads with each test."""
         return Session(network, device, options.precision, seed, self.providers(device, options))
 
-    def providers(self, device: Device, options: Options) -> list[tuple[str, dict[str, str]]]:
+    def providers(self, device: Device, options: Options) -> Providers:
         """The execution providers by precedence, with what differs from their defaults."""
         if device.kind is DeviceKind.CPU:
             return [(CPU, {})]
@@ -89,6 +98,15 @@ class OnnxRuntimeBackend:
         if options.memory_fraction is not None:
             changed["gpu_mem_limit"] = str(_memory_limit(device, options.memory_fraction))
         return [(CUDA, changed), (CPU, {})]
+
+    def probes(self, device: Device, options: Options) -> OnnxRuntimeProbes:
+        """Its work on that device, in every precision that the device has."""
+        kinds = [kind for kind in Precision if self._without(kind, device) is None]
+        return OnnxRuntimeProbes(
+            device,
+            kinds,
+            lambda precision: self.providers(device, replace(options, precision=precision)),
+        )
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """An allocation failed, in Python or in one of the arenas."""
@@ -102,11 +120,12 @@ class TensorRtBackend(OnnxRuntimeBackend):
     """ONNX Runtime that hands what it can to TensorRT; the rest runs on its CUDA kernels."""
 
     name = "tensorrt"
+    provider = TENSORRT
 
-    def _runs_on_gpus(self) -> bool:
-        if not _works(TENSORRT):
+    def __init__(self) -> None:
+        super().__init__()
+        if find_spec("tensorrt") is None:
             raise MissingFramework("TensorRT", "pip install tensorrt, beside 'aiscore[cuda]'")
-        return True
 
     def software(self) -> dict[str, str]:
         """The same, and TensorRT's version."""
@@ -116,15 +135,15 @@ class TensorRtBackend(OnnxRuntimeBackend):
 
     def devices(self) -> list[Device]:
         """The GPUs alone."""
-        return self._gpus
+        return self.gpus
 
-    def unsupported(self, test: TestSpec, device: Device, options: Options) -> str | None:
-        """As ONNX Runtime; and TensorRT decides on TF32 by itself."""
-        if options.precision in (Precision.FP32, Precision.TF32):
+    def _without(self, precision: Precision, device: Device) -> str | None:
+        """TensorRT decides on TF32 by itself."""
+        if precision in (Precision.FP32, Precision.TF32):
             return "TensorRT chooses between float32 and TF32 by itself"
-        return super().unsupported(test, device, options)
+        return super()._without(precision, device)
 
-    def providers(self, device: Device, options: Options) -> list[tuple[str, dict[str, str]]]:
+    def providers(self, device: Device, options: Options) -> Providers:
         """TensorRT first."""
         changed = {"device_id": str(device.index)}
         if options.precision is Precision.FP16:
@@ -132,20 +151,14 @@ class TensorRtBackend(OnnxRuntimeBackend):
         return [(TENSORRT, changed), *super().providers(device, options)]
 
 
-def _works(provider: str) -> bool:
+def _starts(provider: str) -> bool:
     """Whether a session on the provider starts, its libraries being found."""
     if provider not in onnxruntime.get_available_providers() or not cuda_devices.gpus():
         return False
-    if provider == TENSORRT and find_spec("tensorrt"):
+    onnxruntime.preload_dlls()
+    if provider == TENSORRT:
         import tensorrt  # noqa: F401  (loads the libraries that the provider asks for)
-    number = onnx.TensorProto.FLOAT
-    ends = [onnx.helper.make_tensor_value_info(name, number, [1]) for name in ("x", "y")]
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Identity", ["x"], ["y"])], "probe", ends[:1], ends[1:]
-    )
-    opset = onnx.helper.make_opsetid("", OPSET)
-    model = onnx.helper.make_model_gen_version(graph, opset_imports=[opset])
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=[provider])
+    session = make_session([("Identity", "x", "y")], {"x": np.zeros(1, np.float32)}, [provider])
     return provider in session.get_providers()
 
 
@@ -164,7 +177,7 @@ class Session:
         device: Device,
         precision: Precision,
         seed: int,
-        providers: list[tuple[str, dict[str, str]]],
+        providers: Providers,
     ) -> None:
         self._network = network
         self._device = "cpu" if device.kind is DeviceKind.CPU else "cuda"
@@ -188,9 +201,13 @@ class Session:
         )
         options = onnxruntime.SessionOptions()
         options.add_free_dimension_override_by_name(onnx_export.BATCH, test.batch)
-        self._session = onnxruntime.InferenceSession(
-            str(onnx_export.exported(recipe)), options, self._providers, enable_fallback=0
-        )
+        path = str(onnx_export.exported(recipe))
+        try:
+            self._session = onnxruntime.InferenceSession(
+                path, options, self._providers, enable_fallback=0
+            )
+        except NotImplemented_ as error:
+            raise NotImplementedError(str(error)) from error
         wanted = self._providers[0][0]
         if wanted not in self._session.get_providers():
             raise RuntimeError(f"ONNX Runtime does not start its {wanted}")

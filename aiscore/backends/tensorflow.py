@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from aiscore import cuda_libraries
-from aiscore.backends.base import Batch, MissingFramework
+from aiscore.backends.base import (
+    KERAS_POLICIES,
+    LEARNING_RATE,
+    LOSS_SCALE,
+    Batch,
+    MissingFramework,
+    without_tf32,
+)
 from aiscore.spec import Device, DeviceKind, Mode, Network, Options, Precision, TestSpec
 from workloads.words import encode
 
@@ -32,7 +39,6 @@ except ModuleNotFoundError as error:
 
 from aiscore.backends.tensorflow_roof import TensorFlowProbes
 
-LEARNING_RATE = 1e-4
 GPU = "GPU:0"  # the parent lets a worker see one
 # Nodes that hand on what is there, hold what never changes, or steer a loop.
 WITHOUT_WORK = {
@@ -42,9 +48,6 @@ WITHOUT_WORK = {
     *("TensorListReserve", "TensorListGetItem", "TensorListSetItem", "TensorListFromTensor"),
 }
 LOOPS = ("While", "StatelessWhile")
-MIXED = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
-TF32_CAPABILITY = (8, 0)
-LOSS_SCALE = 2.0**15  # at first, for a mean of squares
 v1 = tf.compat.v1
 
 
@@ -131,13 +134,10 @@ def _threads(number: int) -> str:
 def _without_tf32(device: Device) -> str | None:
     """Why the device cannot compute in TF32."""
     if device.kind is DeviceKind.CPU:
-        return "TF32 is a number format of NVIDIA GPUs, not of CPUs"
+        return without_tf32(device, None)
     (gpu,) = tf.config.list_physical_devices("GPU")
-    capability = tf.config.experimental.get_device_details(gpu).get("compute_capability")
-    if capability is None or capability >= TF32_CAPABILITY:
-        return None
-    needed, found = (".".join(map(str, pair)) for pair in (TF32_CAPABILITY, capability))
-    return f"TF32 needs compute capability {needed}, the GPU has {found}"
+    details = tf.config.experimental.get_device_details(gpu)
+    return without_tf32(device, details.get("compute_capability"))
 
 
 def _limit_memory(device: Device, options: Options) -> None:
@@ -168,7 +168,7 @@ class Session:
 
     def __init__(self, network: Network, options: Options, seed: int) -> None:
         keras.utils.set_random_seed(seed)
-        keras.config.set_dtype_policy(MIXED.get(options.precision, "float32"))
+        keras.config.set_dtype_policy(KERAS_POLICIES.get(options.precision, "float32"))
         module = importlib.import_module(f"workloads.{network.name}")
         with tf.device("CPU"):  # the weights move to the device with the v1 variables
             model = module.build()
