@@ -19,6 +19,10 @@ from workloads.suite import FULL, NETWORKS
 
 SEED = 1
 
+QUICKEST = ("mobilenet_v2", "srcnn", "unet", "lstm_sentiment")
+CHOSEN = tuple(NETWORKS) if os.environ.get("AISCORE_NETWORKS") == "all" else QUICKEST
+"""All of them take an hour on two cores: most of it is building, compiling and exporting."""
+
 
 @dataclass(frozen=True)
 class Request:

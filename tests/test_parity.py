@@ -1,14 +1,13 @@
 """Every backend computes what TensorFlow computes, with the same weights."""
 
-import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from aiscore.spec import Mode, Precision
-from tests.computed import Request, compute, process, smallest
-from workloads.suite import FULL, NETWORKS
+from tests.computed import CHOSEN, Request, compute, process, smallest
+from workloads.suite import FULL
 
 pytestmark = pytest.mark.framework
 
@@ -17,10 +16,6 @@ TOLERANCES = {Precision.DEFAULT: 1e-3, Precision.FP16: 1e-1, Precision.BF16: 1.0
 
 TRAINED = ("mobilenet_v2", "srcnn", "spade", "icnet", "pixel_rnn")
 STEPS = 2
-
-QUICKEST = ("mobilenet_v2", "srcnn", "unet", "lstm_sentiment")
-COMPARED = tuple(NETWORKS) if os.environ.get("AISCORE_PARITY") == "all" else QUICKEST
-"""All of them take an hour on two cores: most of it is compiling and exporting."""
 
 Compute = Callable[[str, Request], list[np.ndarray]]
 
@@ -67,7 +62,7 @@ def difference(output: np.ndarray, expected: np.ndarray) -> float:
         ("onnxruntime", Precision.FP16),
     ],
 )
-@pytest.mark.parametrize("network", COMPARED)
+@pytest.mark.parametrize("network", CHOSEN)
 def test_inference_gives_the_same_output(
     computed: Compute, network: str, backend: str, precision: Precision
 ) -> None:
@@ -87,7 +82,7 @@ def test_what_a_pass_writes_is_there_in_the_next(computed: Compute, backend: str
         assert difference(output, same) <= TOLERANCES[Precision.DEFAULT]
 
 
-@pytest.mark.parametrize("network", [name for name in TRAINED if name in COMPARED])
+@pytest.mark.parametrize("network", [name for name in TRAINED if name in CHOSEN])
 def test_training_changes_the_output_in_the_same_way(computed: Compute, network: str) -> None:
     request = Request(smallest(network, Mode.TRAINING), passes=STEPS)
     before, after = computed("tensorflow", request)
