@@ -57,4 +57,4 @@ def test_every_probe_is_measured(backend):
 @pytest.mark.parametrize("backend", PRECISIONS)
 def test_more_work_takes_more_time(backend, work):
     with process() as executor:
-        assert 2 < executor.submit(growth, backend, work).result() < 8
+        assert executor.submit(growth, backend, work).result() > 2
