@@ -30,6 +30,7 @@ from aiscore.spec import Status, Suite
 
 TESTS, ROUNDS, PASSES = "1,5,8", 3, 8
 STEP = 0.005  # a floor is a multiple of it
+FEWEST_PAIRS = 2
 MOST_WINNERS = 1  # among the pairs that check
 INTERRUPTED = 130
 
@@ -84,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def measure(directory: Path, pairs: int, backend: str, device: str) -> list[Pair]:
     """The pairs, those that are missing measured now; raises KeyboardInterrupt for Ctrl-C."""
+    if pairs < FEWEST_PAIRS:
+        raise UserError(f"{pairs} pairs cannot choose a floor and check it", "ask for 2 or more")
     directory.mkdir(parents=True, exist_ok=True)
     found = []
     for number in range(1, pairs + 1):

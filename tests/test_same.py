@@ -93,29 +93,36 @@ def test_single_rounds_are_set_against_the_floor_without_an_interval():
     assert "compare asks for 15%" in lines[-1]
 
 
-def measure(pairs: int = 1):
-    return same.measure(KEPT, pairs, "fake", "auto")
+def measure():
+    first, _ = same.measure(KEPT, 2, "fake", "auto")
+    return first
+
+
+def test_one_pair_cannot_choose_and_check(script):
+    with pytest.raises(UserError, match="1 pairs cannot choose a floor and check it"):
+        same.measure(KEPT, 1, "fake", "auto")
 
 
 def test_pairs_are_measured_and_kept_and_not_measured_again(script, capsys):
     first = measure()
-    assert [len(made.tests) for pair in first for made in pair] == [3, 3]
-    assert {record.round for test in first[0][0].tests for record in test.rounds} == {1, 2, 3}
-    assert {len(record.passes_s) for test in first[0][0].tests for record in test.rounds} == {8}
-    assert sorted(path.name for path in KEPT.iterdir()) == ["pair-01-a.json", "pair-01-b.json"]
+    assert [len(made.tests) for made in first] == [3, 3]
+    assert {record.round for test in first[0].tests for record in test.rounds} == {1, 2, 3}
+    assert {len(record.passes_s) for test in first[0].tests for record in test.rounds} == {8}
+    kept = sorted(path.name for path in KEPT.iterdir())
+    assert kept == [f"pair-0{number}-{side}.json" for number in (1, 2) for side in "ab"]
     script(start="hang")  # asking the backend would never end
     assert measure() == first
 
 
 def test_what_was_cut_off_is_measured_anew(script):
-    ((whole, other),) = measure()
+    whole, other = measure()
     path = KEPT / "pair-01-a.json"
     cut = whole.run.model_copy(update={"interrupted": True})
     save(whole.model_copy(update={"run": cut}), path)
     (KEPT / "pair-01-b.json").unlink()
     header = other.model_copy(update={"tests": [], "summary": None})
     Journal(journal_path(KEPT / "pair-01-b.json"), header, other.tests[:1]).close()
-    ((again, too),) = measure()
+    again, too = measure()
     assert whole.run.id != again.run.id == load(path).run.id
     assert too.run.id != other.run.id
     assert not list(KEPT.glob("*.journal"))
