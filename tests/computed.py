@@ -19,7 +19,7 @@ from workloads.suite import FULL, NETWORKS
 
 SEED = 1
 
-QUICKEST = ("mobilenet_v2", "srcnn", "unet", "lstm_sentiment")
+QUICKEST = ("mobilenet_v2", "srcnn", "lstm_sentiment")
 CHOSEN = tuple(NETWORKS) if os.environ.get("AISCORE_NETWORKS") == "all" else QUICKEST
 """All of them take an hour on two cores: most of it is building, compiling and exporting."""
 
