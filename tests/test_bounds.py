@@ -91,6 +91,16 @@ def test_the_peak_is_that_of_the_runs_precision():
     assert "arithmetic" not in none
 
 
+def test_the_default_precision_is_free_to_do_what_it_does_in_fp32():
+    faster = ProbeRecord(kind=Probe.ARITHMETIC, precision="fp32", work=1e12, passes_s=[0.01])
+    roof = RoofRecord(probes=[*ROOF.probes, faster])
+    for precision, peak in {Precision.DEFAULT: 100, Precision.BF16: 500}.items():
+        made = of_one(MOBILENET, mean_ms=10)
+        shares = summed_up(under_roof(made, roof, precision=precision)).roof_shares
+        assert shares is not None
+        assert shares["arithmetic"] == pytest.approx(3.008 / peak)
+
+
 def test_a_training_step_is_three_sweeps_unless_weights_are_frozen():
     trained, frozen = (
         summed_up(of_one(spec, 1000)).tflops for spec in (SPECS["1.2"], ICNET_TRAINING)

@@ -97,12 +97,19 @@ def _roof(result: Result) -> Roof:
     found = rates(result)
     classic = result.protocol is Protocol.CLASSIC
     return Roof(
-        flop=found.get((Probe.ARITHMETIC, result.options.precision)),
+        flop=_flop(found, result.options.precision),
         memory_bytes=found.get((Probe.MEMORY, None)),
         operations=found.get((Probe.LAUNCH, None)),
         fed_bytes=found.get((Probe.FEED, None)) if classic else None,
         fetched_bytes=found.get((Probe.FETCH, None)) if classic else None,
     )
+
+
+def _flop(found: Rates, precision: Precision) -> float | None:
+    """The default is free to do what it does in fp32, so that is within its reach too."""
+    within_reach = {precision, Precision.FP32} if precision is Precision.DEFAULT else {precision}
+    measured = (found.get((Probe.ARITHMETIC, reached)) for reached in within_reach)
+    return max((rate for rate in measured if rate is not None), default=None)
 
 
 def _work(test: TestRecord, spec: TestSpec, precision: Precision) -> Work:
