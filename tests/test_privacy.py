@@ -1,17 +1,31 @@
 """What is published tells nothing of host and user, and still holds."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiscore.results.model import ErrorRecord, Result
-from aiscore.results.privacy import redacted
+from aiscore.report.disclosure import SAID, Disclosure
+from aiscore.report.export import FORMATS
+from aiscore.report.page import archived_entry, embedded_entry, make_page
+from aiscore.report.pictures import draw
+from aiscore.results.model import (
+    ErrorRecord,
+    ProbeRecord,
+    Result,
+    RoofRecord,
+    RunRecord,
+    TestRecord,
+)
+from aiscore.results.privacy import KEPT, TERMS, redacted
 from aiscore.results.store import check, save
-from aiscore.results.summary import summarise
-from aiscore.spec import Status
-from tests.results_factory import at_speed, record, result
+from aiscore.results.summary import derive, summarise
+from aiscore.spec import Probe, Protocol, Status
+from tests import pages
+from tests.filled import filled
+from tests.results_factory import at_speed, record, resident, result
 from workloads.suite import FULL
 
 PART = st.text("abcdefghijklmnopqrstuvwxyz0123456789_-", min_size=3, max_size=12)
@@ -111,3 +125,120 @@ def test_no_part_of_a_path_is_left(parts: list[str], quote: str):
     path = f"{quote}/{'/'.join(parts)}{quote}"
     shown = message_of(redacted(failed(f"= {path} ="))).replace("[path]", "")
     assert set(shown) <= set("= '\"")
+
+
+# Every text of the model, the published ones in every format.
+
+PATH = "/home/alice/box7/secret.json"
+TEXT = f"alice on box7 could not write '/mnt/secret files/x', {PATH} or ~/secret"
+NAMES = {"alice", "box7"}
+SECRETS = ("alice", "box7", "secret")
+TEST = FULL[0]
+
+
+def full_of_secrets() -> Result:
+    """A result that says them wherever a file may; labels and devices are their user's own words.
+
+    What the store accepts from the suite only is the suite's.
+    """
+    return summarise(
+        filled(
+            Result,
+            TEXT,
+            key=PATH,
+            given={
+                **{(model, field): "mine" for model, fields in KEPT.items() for field in fields},
+                **{(model, field): PATH for model, fields in TERMS.items() for field in fields},
+                (RunRecord, "requested"): [TEST.id],
+                (RunRecord, "resumed_at"): [PATH],
+                (TestRecord, "id"): TEST.id,
+                (TestRecord, "network"): TEST.network,
+                (TestRecord, "mode"): TEST.mode,
+                (TestRecord, "batch"): TEST.batch,
+                (TestRecord, "input"): list(TEST.input),
+                (TestRecord, "printed"): None,
+                (Result, "summary"): None,
+            },
+        )
+    )
+
+
+def secrets_in(text: str) -> set[str]:
+    return {secret for secret in SECRETS if secret in text}
+
+
+def test_no_text_of_the_model_is_forgotten():
+    made = full_of_secrets()
+    assert secrets_in(made.model_dump_json()) == set(SECRETS)
+    shown = redacted(made, NAMES)
+    assert secrets_in(shown.model_dump_json()) == set()
+    assert shown.summary == derive(shown), "so that it verifies"
+
+
+def test_what_stays_as_it_is_is_in_the_model():
+    for model, fields in [*KEPT.items(), *TERMS.items()]:
+        assert fields <= model.model_fields.keys()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_secret_is_in_a_published_table(form: str):
+    made = full_of_secrets()
+    assert secrets_in(FORMATS[form]([made]))
+    assert secrets_in(FORMATS[form]([redacted(made, NAMES)])) == set()
+
+
+def test_no_secret_is_in_a_published_page():
+    made = full_of_secrets()
+    for one, found in ((made, set(SECRETS)), (redacted(made, NAMES), set())):
+        html = make_page([embedded_entry(one)], {}).html
+        (file,) = pages.results(html)
+        assert secrets_in(html + file.decode()) == found
+
+
+def test_no_secret_is_in_the_file_beside_a_page():
+    made = full_of_secrets()
+    for one, found in ((made, set(SECRETS)), (redacted(made, NAMES), set())):
+        page = make_page([archived_entry(one, "1.json", "r.tar.gz")], {}, "r.tar.gz")
+        assert page.archive
+        assert secrets_in(page.html + gzip.decompress(page.archive).decode()) == found
+
+
+@pytest.mark.parametrize("picture", ["bars", "badge"])
+def test_no_secret_is_in_a_picture(picture: str):
+    assert secrets_in(draw(picture, [redacted(full_of_secrets(), NAMES)], {})) == set()
+
+
+@pytest.mark.parametrize("form", SAID)
+def test_what_is_said_before_it_is_written_has_no_secret_either(form: str):
+    disclosure = Disclosure()
+    disclosure.add(SAID[form](redacted(full_of_secrets(), NAMES)))
+    assert secrets_in(str(disclosure.lines())) == set()
+
+
+def test_errors_of_resident_tests_and_problems_of_the_roof():
+    error = ErrorRecord(type="OSError", message="no /home/alice/x", log=["on box7"])
+    problem = "its process on box7 ended: /home/alice/core"
+    probes = [ProbeRecord(kind=Probe.MEMORY, problem=problem)]
+    made = resident(
+        result(),
+        [
+            record(FULL[0], protocol=Protocol.RESIDENT, rounds=[], status=Status.OOM, error=error),
+            *at_speed(protocol=Protocol.RESIDENT)[1:],
+        ],
+    ).model_copy(update={"roof": RoofRecord(probes=probes, problem=problem)})
+    shown = redacted(made, NAMES)
+    assert shown.resident and shown.roof
+    assert shown.resident.tests[0].error == ErrorRecord(type="OSError", message="no [path]")
+    hidden = "its process on [name] ended: [path]"
+    assert [shown.roof.problem, shown.roof.probes[0].problem] == [hidden, hidden]
+    said = SAID["html"](shown)["failures"]["messages"]
+    assert said == f"no [path]; {hidden}"
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "classic", "inference", "1.1", "host", "device"])
+def test_a_user_may_be_called_like_a_term(name: str, tmp_path: Path):
+    made = summarise(resident(result(), at_speed(2, protocol=Protocol.RESIDENT)))
+    shown = redacted(made, {name})
+    assert (shown.summary, shown.backend) == (made.summary, made.backend)
+    save(shown, tmp_path / "r.json")
+    assert check(tmp_path / "r.json") == []

@@ -50,8 +50,11 @@ def _document(result: Result) -> Facts:
 
 
 def _file(result: Result) -> Facts:
-    """A result file has the command as well, and why tests failed."""
-    messages = {test.error.message: "" for test in result.tests if test.error}
+    """A result file has the command as well, and why tests and probes failed."""
+    roof = result.roof
+    problems = [roof.problem, *(probe.problem for probe in roof.probes)] if roof else []
+    said = [*(test.error and test.error.message for test in result.records), *problems]
+    messages = dict.fromkeys(message for message in said if message)
     facts = _document(result)
     return {
         **facts,

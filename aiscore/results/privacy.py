@@ -1,14 +1,51 @@
-"""A result without what tells of its host and its user: the form in which it is published."""
+"""A result without what tells of its host and its user: the form in which it is published.
+
+Every text of the model is looked at. What stays as it is has to be named here, so that
+a field which is added later is hidden until somebody decides otherwise.
+"""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Any, TypeVar, get_args
 
-from aiscore.results.model import ErrorRecord, Result
+from aiscore.results.model import (
+    CheckRecord,
+    DeviceRecord,
+    EnvironmentRecord,
+    ErrorRecord,
+    ImportRecord,
+    PriceRecord,
+    Result,
+    RunRecord,
+    Strict,
+    Summary,
+    TestRecord,
+    TestSummary,
+)
 
 HIDDEN_PATH = "[path]"
 HIDDEN_NAME = "[name]"
 HOST_FACTS = {"container_id"}  # its beginning is the host name inside the container
 SHORTEST_NAME = 2  # letters; one is everywhere
+
+KEPT: dict[type[Strict], set[str]] = {
+    DeviceRecord: {"name"},
+    RunRecord: {"label"},
+    PriceRecord: {"currency"},
+    CheckRecord: {"name", "limit", "meaning", "advice", "tests"},
+}
+"""What its user wrote to be shown, and what aiscore itself says of a check."""
+
+TERMS: dict[type[Strict], set[str]] = {
+    Result: {"aiscore_version", "backend", "suite_sha256"},
+    RunRecord: {"id", "requested", "resumed_at", "started_at"},
+    ImportRecord: {"sha256", "version"},
+    TestRecord: {"id", "network", "title"},
+    TestSummary: {"bound", "id", "network"},
+    Summary: {"not_comparable_because"},
+}
+"""Words with a meaning, which a user may happen to be called: only paths are hidden in them."""
 
 _PATH = re.compile(
     r"""(?x)
@@ -21,59 +58,90 @@ _PATH = re.compile(
     """
 )
 
+Model = TypeVar("Model", bound=Strict)
+Hide = Callable[[str], str]
+
 
 def redacted(result: Result, names: Collection[str] = ()) -> Result:
     """The same result without paths, workers' logs and the container's id.
 
-    The names, of users and hosts, are hidden in its arguments, variables and
-    messages. Label, device and software stay, and so does all that is measured.
+    The names, of users and hosts, are hidden in all texts but labels, devices and
+    terms. All that is measured stays.
     """
-    environment = result.environment
-    run = result.run
-    host = {name: text for name, text in environment.host.items() if name not in HOST_FACTS}
-    return result.model_copy(
-        update={
-            "environment": environment.model_copy(
-                update={
-                    "host": _without_paths(host),
-                    "gpus": [_without_paths(gpu) for gpu in environment.gpus],
-                    "software": _without_paths(environment.software),
-                    "variables": {
-                        name: _hide(text, names) for name, text in environment.variables.items()
-                    },
-                }
-            ),
-            "run": run.model_copy(
-                update={"arguments": [_hide_argument(text, names) for text in run.arguments]}
-            ),
-            "tests": [
-                test.model_copy(update={"error": _error(test.error, names)}) if test.error else test
-                for test in result.tests
-            ],
-        }
-    )
+    return _Redaction(names).of(result)
 
 
-def _without_paths(facts: Mapping[str, str]) -> dict[str, str]:
-    return {name: _hide(text, ()) for name, text in facts.items()}
+class _Redaction:
+    """Hides these names, and paths. What has nothing to hide stays the same object."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        long_enough = sorted((name for name in names if len(name) >= SHORTEST_NAME), key=len)
+        any_name = "|".join(map(re.escape, reversed(long_enough)))
+        self._name = re.compile(rf"(?<!\w)(?:{any_name})(?!\w)") if any_name else None
+
+    def of(self, record: Model) -> Model:
+        """The record with its texts hidden."""
+        changed = {}
+        for field in _fields_with_text(type(record)):
+            value = getattr(record, field)
+            shown = self._field(type(record), field, value)
+            if shown is not value:
+                changed[field] = shown
+        return record.model_copy(update=changed) if changed else record
+
+    def _field(self, model: type[Strict], field: str, value: Any) -> Any:
+        if (model, field) == (ErrorRecord, "log"):
+            return []  # what a worker printed can hold anything
+        if (model, field) == (EnvironmentRecord, "host"):
+            value = {name: text for name, text in value.items() if name not in HOST_FACTS}
+        if (model, field) == (RunRecord, "arguments"):
+            return self._value(value, self._hide_argument)
+        return self._value(value, _hide_paths if field in TERMS.get(model, ()) else self._hide)
+
+    def _value(self, value: Any, hide: Hide) -> Any:
+        """The same with every text in it hidden; of a mapping's keys, paths only."""
+        kind = type(value)
+        if kind is str:  # a member of an enumeration is none
+            return hide(value)
+        if kind is list:
+            items = [self._value(one, hide) for one in value]
+            same = all(one is other for one, other in zip(items, value, strict=True))
+            return value if same else items
+        if kind is dict:
+            pairs = {_hide_paths(key): self._value(one, hide) for key, one in value.items()}
+            same = all(pairs.get(key) is one for key, one in value.items())
+            return value if same else pairs
+        return self.of(value) if isinstance(value, Strict) else value
+
+    def _hide(self, text: str) -> str:
+        shown = _hide_paths(text)
+        return self._name.sub(HIDDEN_NAME, shown) if self._name else shown
+
+    def _hide_argument(self, text: str) -> str:
+        """An argument with a slash is a path as a whole, or all that its option is set to."""
+        if "/" not in text:
+            return self._hide(text)
+        option, equals, _ = text.partition("=")
+        return f"{option}={HIDDEN_PATH}" if equals and "/" not in option else HIDDEN_PATH
 
 
-def _error(error: ErrorRecord, names: Collection[str]) -> ErrorRecord:
-    """Why the test failed; what its worker printed can hold anything."""
-    return error.model_copy(update={"message": _hide(error.message, names), "log": []})
+def _hide_paths(text: str) -> str:
+    return _PATH.sub(HIDDEN_PATH, text) if "/" in text else text
 
 
-def _hide_argument(text: str, names: Collection[str]) -> str:
-    """An argument with a slash is a path as a whole, or all that its option is set to."""
-    if "/" not in text:
-        return _hide(text, names)
-    option, equals, _ = text.partition("=")
-    return f"{option}={HIDDEN_PATH}" if equals and "/" not in option else HIDDEN_PATH
+@cache
+def _fields_with_text(model: type[Strict]) -> list[str]:
+    """The fields that may hold a text which is not to be kept as it is."""
+    return [
+        name
+        for name, field in model.model_fields.items()
+        if name not in KEPT.get(model, ()) and _may_hold_text(field.annotation)
+    ]
 
 
-def _hide(text: str, names: Collection[str]) -> str:
-    shown = _PATH.sub(HIDDEN_PATH, text)
-    for name in sorted(names, key=len, reverse=True):
-        if len(name) >= SHORTEST_NAME:
-            shown = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", HIDDEN_NAME, shown)
-    return shown
+def _may_hold_text(annotation: Any) -> bool:
+    if isinstance(annotation, type):
+        if issubclass(annotation, Strict):
+            return bool(_fields_with_text(annotation))
+        return annotation is str
+    return any(map(_may_hold_text, get_args(annotation)))
