@@ -46,8 +46,17 @@ def data(html: str) -> dict[str, Any]:
 
 def results(html: str) -> list[bytes]:
     """The result files that the page holds."""
+    return [file for file, _ in _held(html)]
+
+
+def details(html: str) -> list[dict[str, Any]]:
+    """What the page tells of each of them when its row is opened."""
+    return [json.loads(told) for _, told in _held(html)]
+
+
+def _held(html: str) -> list[list[bytes]]:
     packed = re.findall(r'<script type="application/gzip" id="result-\d+">([^<]*)</script>', html)
-    return [gzip.decompress(base64.b64decode(one)) for one in packed]
+    return [gzip.decompress(base64.b64decode(one)).split(b"\n") for one in packed]
 
 
 def _read(html: str) -> _Reader:

@@ -11,8 +11,10 @@ from aiscore.results.model import (
     ErrorRecord,
     OptionsRecord,
     PolicyRecord,
+    ProbeRecord,
     ResidentRecord,
     Result,
+    RoofRecord,
     RoundRecord,
     RunRecord,
     SeriesRecord,
@@ -20,7 +22,16 @@ from aiscore.results.model import (
     TestRecord,
 )
 from aiscore.results.reference import reference_ms
-from aiscore.spec import RESIDENT_POLICY, DeviceKind, Protocol, Status, Suite, TestSpec
+from aiscore.spec import (
+    RESIDENT_POLICY,
+    DeviceKind,
+    Precision,
+    Probe,
+    Protocol,
+    Status,
+    Suite,
+    TestSpec,
+)
 from workloads.suite import TESTS
 
 PASSES = 22
@@ -144,7 +155,7 @@ def at_speed(
 
 
 def measured(seed: int, device: str = "NVIDIA H200") -> Result:
-    """A result as large as a real one: no two passes alike, sensors read in every test."""
+    """A result as large as a real one: no two passes alike, sensors read, a roof measured."""
     random = Random(seed)  # noqa: S311  no secret
     tests = [
         record(
@@ -159,13 +170,39 @@ def measured(seed: int, device: str = "NVIDIA H200") -> Result:
                     prepare_s=random.uniform(1, 9),
                     peak_rss_bytes=random.randrange(1 << 33),
                     peak_device_bytes=random.randrange(1 << 36),
+                    operations=random.randrange(100, 3000),
                     telemetry=_telemetry(random),
                 )
             ],
         )
         for spec in TESTS[Suite.FULL]
     ]
-    return result(tests, device=device, label=f"{device}, host {seed}")
+    made = result(tests, device=device, label=f"{device}, host {seed}")
+    return made.model_copy(update={"roof": roof(random)})
+
+
+def roof(random: Random) -> RoofRecord:
+    """What the probes of a GPU server find, in as many passes as they make."""
+    rates: dict[tuple[Probe, Precision | None], float] = {
+        (Probe.ARITHMETIC, Precision.DEFAULT): 4e14,
+        (Probe.ARITHMETIC, Precision.FP32): 5e13,
+        (Probe.ARITHMETIC, Precision.FP16): 7e14,
+        (Probe.MEMORY, None): 4e12,
+        (Probe.LAUNCH, None): 2e5,
+        (Probe.FEED, None): 5e9,
+        (Probe.FETCH, None): 1e10,
+    }
+    return RoofRecord(
+        probes=[
+            ProbeRecord(
+                kind=kind,
+                precision=precision,
+                work=rate / 20,
+                passes_s=[round(random.uniform(0.05, 0.06), 9) for _ in range(10)],
+            )
+            for (kind, precision), rate in rates.items()
+        ]
+    )
 
 
 def _telemetry(random: Random) -> TelemetryRecord:

@@ -8,20 +8,22 @@ import re
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from aiscore.cli.published import MANY
 from aiscore.report.page import MOST_EMBEDDED, Page, archived_entry, embedded_entry, make_page
-from aiscore.results.model import PriceRecord, Result
+from aiscore.results.model import ErrorRecord, PriceRecord, Result
 from aiscore.results.prices import Prices
 from aiscore.results.reference import cards
 from aiscore.results.store import check, load, save
 from aiscore.results.summary import summarise
+from aiscore.spec import Protocol, Status
 from tests import hostile, pages
 from tests.command_line import aiscore
-from tests.results_factory import at_speed, measured, result
-from workloads.suite import QUICK
+from tests.results_factory import at_speed, measured, record, resident, result, roof
+from workloads.suite import FULL, QUICK
 
 EUR = PriceRecord(amount=4000, currency="EUR")
 
@@ -63,7 +65,7 @@ def test_a_row_has_the_scores_and_what_they_stand_on():
 def test_times_stand_in_the_order_of_the_tests():
     document = pages.data(make(result(at_speed(only=["1.2", "5.1"]))).html)
     times = dict(
-        zip([test["id"] for test in document["tests"]], document["rows"][0]["times"], strict=True)
+        zip([test["id"] for test in document["tests"]], document["rows"][0]["classic"], strict=True)
     )
     assert {test: time for test, time in times.items() if time} == {"1.2": 265, "5.1": 48}
 
@@ -102,7 +104,7 @@ def test_more_results_than_a_page_holds_are_in_one_file_beside_it(tmp_path: Path
         assert load(tmp_path / f"{one.run.label}.json") == one
     third = pages.data(page.html)["rows"][2]
     assert third["facts"] == [["Result file", "c.json in x.tar.gz"]]
-    assert third["times"], "two rows can be compared all the same"
+    assert third["classic"], "two rows can be compared all the same"
 
 
 def test_the_file_beside_the_page_is_named_after_it(tmp_path: Path):
@@ -131,6 +133,72 @@ def test_fifty_results_take_less_than_a_megabyte_and_a_half():
     made = make(*(measured(seed) for seed in range(50)))
     assert len(pages.results(made.html)) == 50 <= MOST_EMBEDDED
     assert len(made.html.encode()) < 1_500_000
+
+
+def both_protocols() -> Result:
+    """Its resident tests twice as fast as its classic ones, one of them not ok; with a roof."""
+    error = ErrorRecord(type="ResourceExhausted", message="out of memory")
+    failed = record(FULL[1], protocol=Protocol.RESIDENT, rounds=[], status=Status.OOM, error=error)
+    first, _, *others = at_speed(2, protocol=Protocol.RESIDENT)
+    made = resident(result(label="both"), [first, failed, *others])
+    return made.model_copy(update={"roof": roof(Random(1))})  # noqa: S311  no secret
+
+
+def test_a_result_under_both_protocols_shows_both():
+    page = make(both_protocols(), result())
+    row, alone = pages.data(page.html)["rows"][:2]
+    assert row["scores"]["ai"] == {"value": 20000, "basis": "whole"}
+    assert row["scores"]["resident inference"] == {"value": 20000, "basis": "other scale"}
+    assert row["scores"]["resident ai"]["basis"] == "part"
+    assert "resident ai" not in alone["scores"]
+    assert dict(row["facts"])["Resident inference score"] == "20000"
+    assert row["classic"][0] == 2 * row["resident"][0]
+    assert "resident" not in alone
+    told = pages.details(page.html)[0]
+    assert told["headings"] == [
+        "Test",
+        "Mode",
+        "Classic ± std, ms",
+        "Resident ± std, ms",
+        "Host",
+        "TFLOP/s",
+        "Of peak",
+        "Bound by",
+        "Score",
+    ]
+    first, second = told["tests"][:2]
+    assert first[:5] == ["1.1 MobileNet-V2", "inference", "75.0 ± 0.0", "37.5 ± 0.0", "50%"]
+    assert first[7:] == ["host 50%", "10,000"]
+    assert second[2:5] == ["265.0 ± 0.0", "", ""]
+    assert told["failures"] == [["1.2", "resident oom (ResourceExhausted: out of memory)"]]
+    assert any(name == "resident noisy" for _, name, _ in told["checks"])
+
+
+def test_resident_scores_have_a_column_of_their_own_if_there_are_any():
+    with_them = pages.data(make(both_protocols()).html)
+    assert with_them["columns"] == ["inference", "training", "ai", "resident ai"]
+    assert pages.data(make(result()).html)["columns"] == ["inference", "training", "ai"]
+    assert "Resident scores" in make(both_protocols()).html
+    assert "Resident scores" not in make(result()).html
+
+
+def test_a_resident_result_is_never_among_the_leaderboards_scores():
+    made = result(at_speed(2, protocol=Protocol.RESIDENT), protocol=Protocol.RESIDENT)
+    page = make(made)
+    (row,) = [row for row in pages.data(page.html)["rows"] if row.get("mine")]
+    assert row["scores"].keys() == {"resident inference", "resident training", "resident ai"}
+    assert row["scores"]["resident ai"] == {"value": 40000, "basis": "other scale"}
+    assert "classic" not in row
+    assert pages.details(page.html)[0]["headings"][2:] == ["Passes", "Median ± std, ms", "Score"]
+
+
+def test_each_test_is_set_against_the_roof_where_it_is_known():
+    made = measured(1)
+    told, plain = pages.details(make(made, result()).html)
+    assert told["headings"][4:] == ["TFLOP/s", "Of peak", "Bound by", "Score"]
+    assert dict(rows_of(made)[0]["facts"])["Roof"].startswith("default 399, fp32 50.0")
+    assert plain["headings"] == ["Test", "Mode", "Passes", "Mean ± std, ms", "Score"]
+    assert plain["tests"][0] == ["1.1 MobileNet-V2", "inference", "22", "75.0 ± 0.0", "10,000"]
 
 
 def test_the_page_loads_nothing_and_allows_nothing_else():

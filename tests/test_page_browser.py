@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -17,9 +18,9 @@ from aiscore.results.prices import Prices
 from aiscore.results.reference import cards
 from aiscore.results.store import check
 from aiscore.results.summary import summarise
-from aiscore.spec import DeviceKind
+from aiscore.spec import DeviceKind, Protocol
 from tests import hostile
-from tests.results_factory import at_speed, measured, result
+from tests.results_factory import at_speed, measured, resident, result, roof
 from workloads.suite import QUICK
 
 pytestmark = pytest.mark.browser
@@ -218,6 +219,44 @@ def test_a_result_shows_its_checks_tests_and_set_up(open_page):
     assert panel.get_by_role("table").get_by_role("row").count() == 1 + 42
     opener.click()
     assert panel.count() == 0
+
+
+def both_protocols(label: str, speed: float) -> Result:
+    return resident(
+        result(at_speed(speed), label=label), at_speed(2 * speed, protocol=Protocol.RESIDENT)
+    ).model_copy(update={"roof": roof(Random(1))})  # noqa: S311  no secret
+
+
+def test_a_result_under_both_protocols_shows_both_times_of_each_test(open_page):
+    page = open_page(results=[both_protocols("both", 1), result()])
+    figures = row(page, "both").locator(".score").all_inner_texts()
+    assert [figure.split()[0] for figure in figures] == ["10,000", "10,000", "20,000", "!40,000"]
+    page.get_by_role("button", name="Resident AI").click()
+    assert names(page)[0] == "both"
+    assert column(page, "rank")[0] == "", "resident scores are no rank among the cards"
+    page.get_by_role("button", name="both").click()
+    tests = page.locator(".detail").get_by_role("table", name="Tests")
+    tests.wait_for()
+    headings = tests.get_by_role("columnheader").all_inner_texts()
+    line = tests.get_by_role("row", name="1.1 MobileNet-V2").inner_text().split("\t")
+    shown = dict(zip(headings, line, strict=True))
+    assert (shown["Classic ± std, ms"], shown["Resident ± std, ms"]) == ("75.0 ± 0.0", "37.5 ± 0.0")
+    assert (shown["Host"], shown["Bound by"]) == ("50%", "host 50%")
+
+
+def test_resident_times_are_compared_with_resident_times_only(open_page):
+    page = open_page(results=[both_protocols("slow", 1), both_protocols("quick", 3)])
+    for name in ("slow", "quick"):
+        row(page, name).get_by_role("checkbox").check()
+    compared = page.get_by_role("region", name="Comparison", exact=True)
+    scores = compared.get_by_role("table", name="Scores compared").inner_text()
+    assert "Resident AI score\t40,000\t120,000\t3.00" in scores
+    tests = compared.get_by_role("table", name="Resident tests compared")
+    assert tests.get_by_role("row").count() == 1 + 42
+    row(page, V100).get_by_role("checkbox").check()
+    scores = compared.get_by_role("table", name="Scores compared").inner_text()
+    assert "Resident" not in scores
+    assert not compared.get_by_role("table", name="Resident tests compared").count()
 
 
 def test_a_card_names_its_source(open_page):

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from aiscore.errors import UserError
-from aiscore.report.rows import status_text, summary_of
-from aiscore.results.model import Result, ScoreRecord
+from aiscore.report.rows import halves, status_text, summary_of
+from aiscore.results.model import Result, ScoreRecord, Summary
 from aiscore.results.prices import Prices
 from aiscore.results.reference import Card, cards
+from aiscore.results.subject import under
 from aiscore.results.worth import Worth, score_per, worth
 from aiscore.spec import DeviceKind, Protocol
 
@@ -190,7 +191,7 @@ def _card_basis(card: Card, score: str) -> Basis:
 
 
 def result_row(result: Result) -> BoardRow:
-    """The result, by its label or its device.
+    """The result among the cards, by its label or its device.
 
     Raises UserError for resident scores, which are never set against the cards'.
     """
@@ -199,13 +200,21 @@ def result_row(result: Result) -> BoardRow:
             f"this result has {result.protocol} scores, and the leaderboard has none",
             "take a classic result",
         )
+    row = full_row(result)
+    summary = summary_of(result)
+    return replace(row, scores={name: row.scores[name] for name in summary.scores})
+
+
+def full_row(result: Result) -> BoardRow:
+    """The result with its scores under every protocol; resident ones have names of their own."""
     summary = summary_of(result)
     return BoardRow(
         device=result.run.label or result.device.name,
         kind=result.device.kind,
         scores={
-            name: _result_figure(record, summary.not_comparable_because)
-            for name, record in summary.scores.items()
+            under(part.protocol, name): _result_figure(record, part, summary)
+            for part, derived in halves(result)
+            for name, record in derived.scores.items()
         },
         source_kind="imported log" if result.imported else "this result",
         completeness=status_text(result),
@@ -215,11 +224,13 @@ def result_row(result: Result) -> BoardRow:
     )
 
 
-def _result_figure(record: ScoreRecord | None, reasons: Sequence[str]) -> Figure | None:
+def _result_figure(record: ScoreRecord | None, part: Result, summary: Summary) -> Figure | None:
     if record is None:
         return None
     if record.value is not None:
-        return Figure(record.value, "other scale" if reasons else "whole")
+        classic = part.protocol is Protocol.CLASSIC
+        whole = classic and summary.comparable_with_leaderboard
+        return Figure(record.value, "whole" if whole else "other scale")
     if record.estimate is not None:
         return Figure(record.estimate, "estimate", record.estimate_error or 0)
     return None if record.partial_value is None else Figure(record.partial_value, "part")

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from tarfile import BLOCKSIZE, TarInfo
 from typing import Any
@@ -15,12 +15,14 @@ from jinja2 import Environment, StrictUndefined
 
 from aiscore import __version__
 from aiscore.report import charts, rows
-from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, result_row
+from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, full_row
+from aiscore.report.details import details
 from aiscore.report.escape import short
 from aiscore.results.model import Result
 from aiscore.results.prices import Prices
 from aiscore.results.reference import Card, cards, find_card
 from aiscore.scoring.compare import NOISE_FLOOR
+from aiscore.spec import Protocol
 from workloads.suite import FULL, MICRO
 
 MOST_EMBEDDED = 200  # results; a page of more holds their rows only
@@ -31,6 +33,11 @@ LONGEST_TITLE = 80  # letters of a name in it
 END_OF_ARCHIVE = bytes(2 * BLOCKSIZE)
 SMALL, FAST = 9, 4  # how hard gzip works: a file of many results is made in a minute
 DIGITS = 4  # of a time
+NO_COLUMN = {"resident inference", "resident training"}  # the sum of the two tells enough
+RESIDENT = (
+    " Resident scores, of data that lies on the device, are not on the leaderboard's scale:"
+    " they compare with each other only."
+)
 ROW_ADDRESS = "https://row.invalid/"  # Vega takes whole addresses only
 
 
@@ -46,11 +53,12 @@ class Page:
 class Entry:
     """A row of the table, its times by test, and what else is said of it: titles and texts.
 
-    ``packed`` is the result file, compressed; a card has none.
+    ``packed`` is the result file, compressed; a card has none. In the page, a line
+    follows it with what was derived and is shown: far less than the summary.
     """
 
     row: BoardRow
-    times_ms: Mapping[str, float]
+    times_ms: Mapping[Protocol, Mapping[str, float]]
     facts: Sequence[Sequence[str]]
     packed: bytes = b""
 
@@ -58,7 +66,11 @@ class Entry:
 def embedded_entry(result: Result) -> Entry:
     """The row of a summarised result that the page holds whole."""
     facts = rows.published_facts([result])
-    return Entry(result_row(result), _times_ms(result), facts, _packed(_file(result), SMALL))
+    if result.roof:
+        facts.append(["Roof", rows.roof_text(result.roof, rows.summary_of(result).roof)])
+    shown = json.dumps(asdict(details(result)), separators=(",", ":")).encode()
+    packed = _packed(_file(result) + b"\n" + shown, SMALL)
+    return Entry(full_row(result), _times_ms(result), facts, packed)
 
 
 def archived_entry(result: Result, name: str, archive_name: str) -> Entry:
@@ -69,11 +81,12 @@ def archived_entry(result: Result, name: str, archive_name: str) -> Entry:
     padding = bytes(-len(content) % BLOCKSIZE)
     facts = [["Result file", f"{name} in {archive_name}"]]
     packed = _packed(header.tobuf() + content + padding, FAST)
-    return Entry(result_row(result), _times_ms(result), facts, packed)
+    return Entry(full_row(result), _times_ms(result), facts, packed)
 
 
 def _file(result: Result) -> bytes:
-    return result.model_dump_json().encode()
+    """Without its summary, which is made anew whenever it is read. It is one line."""
+    return result.model_copy(update={"summary": None}).model_dump_json().encode()
 
 
 def _packed(content: bytes, level: int) -> bytes:
@@ -96,9 +109,12 @@ def make_page(results: Iterable[Entry], prices: Prices, archive_name: str | None
     return Page(_render(entries, [], closing), b"".join([*packed, _packed(END_OF_ARCHIVE, FAST)]))
 
 
-def _times_ms(result: Result) -> dict[str, float]:
-    tests = rows.summary_of(result).tests
-    return {test.id: test.mean_ms for test in tests if test.mean_ms is not None}
+def _times_ms(result: Result) -> dict[Protocol, dict[str, float]]:
+    """What the scores are made of, under each protocol."""
+    return {
+        part.protocol: {test.id: test.time_ms for test in half.tests if test.time_ms is not None}
+        for part, half in rows.halves(result)
+    }
 
 
 def _card_entry(card: Card, prices: Prices) -> Entry:
@@ -115,7 +131,8 @@ def _card_entry(card: Card, prices: Prices) -> Entry:
         *([title, text] for title, text in known.items() if text),
         *rows.value_lines([(scores, row.worth)]),
     ]
-    return Entry(row, {test: mean for test, (mean, _) in card.tests.items()}, facts)
+    times_ms = {test: mean for test, (mean, _) in card.tests.items()}
+    return Entry(row, {Protocol.CLASSIC: times_ms}, facts)
 
 
 def _render(entries: Sequence[Entry], packed: Sequence[str], closing: str) -> str:
@@ -173,17 +190,20 @@ def _lead(entries: Sequence[Entry]) -> str:
     anchor = find_card(ANCHOR).scores
     count = sum(entry.row.mine for entry in entries)
     shown = "one result" if count == 1 else f"{count:,} results"
+    resident = any(Protocol.RESIDENT in entry.times_ms for entry in entries)
     return (
         f"{shown[0].upper()}{shown[1:]} of aiscore beside {len(entries) - count} cards of the"
         f" public AI-Benchmark leaderboard, where a Tesla V100 SXM2 32GB has"
         f" {anchor['inference']:,} in inference and {anchor['training']:,} in training."
         " A higher score is faster; the AI score is the sum of the two."
+        f"{RESIDENT if resident else ''}"
     )
 
 
 def _document(entries: Sequence[Entry], embedded: int) -> dict[str, Any]:
     """What the page's script works with."""
-    tests = [spec for spec in FULL + MICRO if any(spec.id in entry.times_ms for entry in entries)]
+    timed = {test for entry in entries for times in entry.times_ms.values() for test in times}
+    tests = [spec for spec in FULL + MICRO if spec.id in timed]
     scores = [
         name for name in rows.SCORE_TITLES if any(entry.row.scores.get(name) for entry in entries)
     ]
@@ -193,6 +213,7 @@ def _document(entries: Sequence[Entry], embedded: int) -> dict[str, Any]:
     return {
         "embedded": embedded,
         "scores": scores,
+        "columns": [name for name in scores if name not in NO_COLUMN],
         "titles": rows.SCORE_TITLES,
         "quantities": {of: text for of, text in rows.QUANTITIES.items() if of in quantities},
         "marks": MARKS,
@@ -228,7 +249,10 @@ def _row(entry: Entry, tests: Sequence[str]) -> dict[str, Any]:
             for name, per in row.score_per.items()
         },
         "facts": entry.facts,
-        "times": [_rounded(entry.times_ms.get(test)) for test in tests],
+        **{
+            protocol.value: [_rounded(times.get(test)) for test in tests]
+            for protocol, times in entry.times_ms.items()
+        },
     }
 
 

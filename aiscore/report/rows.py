@@ -50,7 +50,7 @@ def summary_of(result: Result) -> Summary:
     return result.summary or derive(result)
 
 
-def _halves(result: Result) -> list[tuple[Result, Summary | ResidentSummary]]:
+def halves(result: Result) -> list[tuple[Result, Summary | ResidentSummary]]:
     """The result under each of its protocols, with what was derived from that."""
     summary = summary_of(result)
     derived: list[Summary | ResidentSummary] = [summary]
@@ -152,7 +152,7 @@ def passes_text(result: Result) -> str:
     """How often the tests were timed, the fewest and the most, under each protocol."""
     return ", ".join(
         f"{part.protocol} {text}" if result.resident else text
-        for part, summary in _halves(result)
+        for part, summary in halves(result)
         if (text := _passes(summary))
     )
 
@@ -168,7 +168,7 @@ def _passes(summary: Summary | ResidentSummary) -> str:
 def status_text(result: Result) -> str:
     """The status in a few words, a part never without its size."""
     return ", ".join(
-        _within(result, part) + _status(result, summary) for part, summary in _halves(result)
+        within(result, part) + _status(result, summary) for part, summary in halves(result)
     )
 
 
@@ -197,14 +197,14 @@ def _main_score(summary: Summary | ResidentSummary) -> tuple[str, ScoreRecord]:
 def failed_checks(result: Result) -> list[str]:
     """What speaks against believing the result, a sentence for each check."""
     return [
-        check_text(check, _within(result, part))
-        for part, summary in _halves(result)
+        check_text(check, within(result, part))
+        for part, summary in halves(result)
         for check in summary.checks
         if not check.ok
     ]
 
 
-def _within(result: Result, part: Result) -> str:
+def within(result: Result, part: Result) -> str:
     """What tells the resident half of a result from the other."""
     return "" if part.protocol is result.protocol else f"{part.protocol} "
 
@@ -212,11 +212,11 @@ def _within(result: Result, part: Result) -> str:
 def checks_text(result: Result) -> str:
     """How many of the validity checks failed, and which."""
     made = [
-        (check, _within(result, part))
-        for part, summary in _halves(result)
+        (check, within(result, part))
+        for part, summary in halves(result)
         for check in summary.checks
     ]
-    failed = [f"{within}{check_title(check)}" for check, within in made if not check.ok]
+    failed = [f"{half}{check_title(check)}" for check, half in made if not check.ok]
     if not made:
         return "none could be made"
     if not failed:
@@ -229,15 +229,19 @@ def check_title(check: CheckRecord) -> str:
     return check.name.replace("_", " ")
 
 
-def check_text(check: CheckRecord, within: str = "") -> str:
+def check_text(check: CheckRecord, half: str = "") -> str:
     """A failed check in a sentence: what was found, where, and what to do."""
+    return f"{half}{check_title(check)}: {check_finding(check)}; {check.advice}"
+
+
+def check_finding(check: CheckRecord) -> str:
+    """What was found, against what limit, and in which tests."""
     value, limit = (
         f"{figure:.3g}" if isinstance(figure, float) else figure
         for figure in (check.value, check.limit)
     )
-    found = f"{check.meaning} is {value}, the limit {limit}"
     where = f" ({', '.join(check.tests)})" if check.tests else ""
-    return f"{within}{check_title(check)}: {found}{where}; {check.advice}"
+    return f"{check.meaning} is {value}, the limit {limit}{where}"
 
 
 def test_rows(result: Result) -> list[TestSummary]:
@@ -267,7 +271,7 @@ def failures(result: Result) -> list[tuple[str, str, list[str]]]:
                 reason = (
                     f"{test.error.type}: {test.error.message}" if test.error else "no reason given"
                 )
-                status = _within(result, part) + test.status
+                status = within(result, part) + test.status
                 groups.setdefault((status, reason), []).append(test.id)
     return [(status, reason, tests) for (status, reason), tests in groups.items()]
 
@@ -286,7 +290,7 @@ def score_rows(result: Result) -> list[tuple[str, str, str]]:
             score_text(record),
             f"{record.tests_ok} of {record.tests_expected}",
         )
-        for part, summary in _halves(result)
+        for part, summary in halves(result)
         for name, record in summary.scores.items()
         if record
     ]
@@ -351,7 +355,7 @@ def _priced(result: Result) -> Priced:
     """The scores under each protocol, and what they are set against."""
     values = {
         under(part.protocol, name): value
-        for part, summary in _halves(result)
+        for part, summary in halves(result)
         for name, value in _values(summary.scores).items()
     }
     return values, worth(result)
@@ -408,16 +412,23 @@ def roof_rows(tests: Iterable[TestSummary]) -> list[tuple[str, str, str, str, st
             test.id,
             test.network,
             test.mode.value,
-            three_digits(test.tflops),
-            _percent(test.roof_shares.get(Bound.ARITHMETIC)),
-            f"{test.bound} {_percent(test.roof_shares.get(test.bound))}".removesuffix(" -"),
+            *roof_cells(test),
         )
         for test in tests
-        if test.tflops is not None and test.roof_shares is not None and test.bound is not None
+        if test.tflops is not None
     ]
 
 
-def _percent(share: float | None) -> str:
+def roof_cells(test: TestSummary | None) -> tuple[str, str, str]:
+    """TFLOP/s, share of the peak, and what takes most of the time: empty where not known."""
+    if test is None or test.tflops is None or test.roof_shares is None or test.bound is None:
+        return "", "", ""
+    bound = f"{test.bound} {percent(test.roof_shares.get(test.bound))}".removesuffix(" -")
+    return three_digits(test.tflops), percent(test.roof_shares.get(Bound.ARITHMETIC)), bound
+
+
+def percent(share: float | None) -> str:
+    """A share, with a decimal if it is small."""
     return "-" if share is None else f"{share:.{0 if share >= 0.1 else 1}%}"
 
 

@@ -64,12 +64,19 @@ function comparedValue(base, other, of) {
   return [[`${data.titles[MAIN]} per ${data.quantities[of]}`, threeDigits(mine), threeDigits(theirs), threeDigits(theirs / mine)]];
 }
 
+/** Under each protocol that both have; times of one are never set against those of another. */
 function comparedTests(base, other) {
+  const made = PROTOCOLS.flatMap((protocol) => comparedUnder(protocol, base, other));
+  return made.length ? made : [el("p", { class: "remark" }, "They have no test in common whose time is known.")];
+}
+
+function comparedUnder(protocol, base, other) {
+  if (!base[protocol] || !other[protocol]) return [];
   const shared = data.tests
-    .map((test, index) => ({ test, mine: base.times[index], theirs: other.times[index] }))
+    .map((test, index) => ({ test, mine: base[protocol][index], theirs: other[protocol][index] }))
     .filter(({ mine, theirs }) => mine && theirs)
     .map((pair) => ({ ...pair, ratio: pair.mine / pair.theirs }));
-  if (!shared.length) return [el("p", { class: "remark" }, "They have no test in common whose time is known.")];
+  if (!shared.length) return [];
   const widest = Math.max(...shared.map(({ ratio }) => Math.abs(Math.log(ratio))), Math.log(1.1));
   shared.sort((one, two) => Math.abs(Math.log(two.ratio)) - Math.abs(Math.log(one.ratio)));
   const lines = shared.map(({ test, mine, theirs, ratio }) => [
@@ -81,8 +88,9 @@ function comparedTests(base, other) {
     balance(Math.log(ratio) / widest),
   ]);
   const mean = Math.exp(shared.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / shared.length);
+  const kind = protocol === "classic" ? "Tests" : "Resident tests";
   return [
-    el("h3", {}, "Tests that both have"),
+    el("h3", {}, `${kind} that both have`),
     el(
       "p",
       { class: "remark" },
@@ -90,7 +98,7 @@ function comparedTests(base, other) {
         `(geometric mean). None of these ratios has an interval, and hosts with the same card have differed by nearly ${Math.round(100 * data.noise_floor)}%. ` +
         "How sure a difference is, aiscore compare tells from the result files."
     ),
-    smallTable("Tests compared", ["Test", "Mode", "A, ms", "B, ms", "Ratio", el("th", { scope: "col", class: "balance" }, "B slower or faster")], 2, lines),
+    smallTable(`${kind} compared`, ["Test", "Mode", "A, ms", "B, ms", "Ratio", el("th", { scope: "col", class: "balance" }, "B slower or faster")], 2, lines),
   ];
 }
 

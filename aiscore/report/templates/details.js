@@ -1,14 +1,15 @@
-// What is known of one row: its facts, and of an embedded result its set-up, checks and tests.
+// What is known of one row: its facts, and of an embedded result its checks, tests and set-up.
 
-/** The bytes of the result file that the page holds for this row. */
-async function fileOf(row) {
+/** The result file that the page holds for this row, and what is told of it. */
+async function held(row) {
   const packed = Uint8Array.from(atob(byId(`result-${row.index}`).textContent), (char) => char.charCodeAt(0));
   const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(unpacked).arrayBuffer();
+  const [file, told] = (await new Response(unpacked).text()).split("\n");
+  return { file, told: JSON.parse(told) };
 }
 
-async function save(row) {
-  const address = URL.createObjectURL(new Blob([await fileOf(row)], { type: "application/json" }));
+function save(row, file) {
+  const address = URL.createObjectURL(new Blob([file], { type: "application/json" }));
   const name = row.name.replace(/[^\w.-]+/g, "-").slice(0, 80) || "result";
   el("a", { href: address, download: `${name}.json` }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
@@ -18,64 +19,48 @@ async function details(row) {
   const parts = [facts(row.facts)];
   if (row.source) parts.push(el("p", {}, "Source: ", link(row.source)));
   if (row.index >= data.embedded) return [...parts, ...plainTests(row)];
-  const result = JSON.parse(new TextDecoder().decode(await fileOf(row)));
+  const { file, told } = await held(row);
   return [
     ...parts,
-    el("p", { class: "actions" }, el("button", { type: "button", class: "button", onclick: () => save(row) }, "Save the result file")),
-    ...checks(result),
-    ...failures(result),
-    ...measuredTests(result),
-    ...setUp(result),
+    el("p", { class: "actions" }, el("button", { type: "button", class: "button", onclick: () => save(row, file) }, "Save the result file")),
+    ...checks(told.checks),
+    ...failures(told.failures),
+    ...tests(told.headings, told.tests, told.notes),
+    ...setUp(JSON.parse(file)),
   ];
 }
 
-function checks(result) {
-  const made = result.summary.checks;
+function checks(made) {
   if (!made.length) return [];
-  const figure = (value) => (typeof value === "number" ? Number(value.toPrecision(3)) : value);
-  const line = (check) => {
-    const where = check.tests.length ? ` (${check.tests.join(", ")})` : "";
-    const found = `: ${check.meaning} is ${figure(check.value)}, the limit ${figure(check.limit)}${where}`;
-    const name = check.name.replaceAll("_", " ");
-    const verdict = el("span", { class: "hidden" }, check.ok ? " (passed)" : " (failed)");
-    return check.ok
-      ? el("li", {}, `✓ ${name}`, verdict, found)
-      : el("li", {}, el("b", {}, `✗ ${name}`), verdict, `${found}; ${check.advice}`);
-  };
+  const line = ([ok, name, found]) =>
+    el("li", {}, ok ? `✓ ${name}` : el("b", {}, `✗ ${name}`), el("span", { class: "hidden" }, ok ? " (passed)" : " (failed)"), `: ${found}`);
   return [el("h3", {}, "Checks"), el("ul", { class: "checks" }, ...made.map(line))];
 }
 
-function failures(result) {
-  const failed = result.tests.filter((test) => test.status !== "ok");
-  const why = (test) => (test.error ? `${test.error.type}: ${test.error.message}` : "no reason given");
-  const pairs = failed.map((test) => [`${test.id} ${test.title}`, `${test.status} (${why(test)})`]);
-  return failed.length ? [el("h3", {}, "Tests that are not ok"), facts(pairs)] : [];
+function failures(failed) {
+  return failed.length ? [el("h3", {}, "Tests that are not ok"), facts(failed)] : [];
 }
 
-function measuredTests(result) {
-  const timed = result.summary.tests.filter((test) => test.mean_ms !== null);
-  const lines = timed.map((test) => [
-    `${test.id} ${test.network}`,
-    test.mode,
-    test.passes ?? "-",
-    `${milliseconds(test.mean_ms)} ± ${milliseconds(test.std_ms)}${test.steady === false ? " *" : ""}`,
-    test.score === null ? "-" : number.format(test.score),
-  ]);
-  const note = timed.some((test) => test.steady === false)
-    ? [el("p", { class: "remark" }, "* not steady: it still warmed up when its passes counted")]
-    : [];
-  const table = smallTable("Tests", ["Test", "Mode", "Passes", "Mean ± std, ms", "Score"], 2, lines);
-  table.classList.add("measured");
-  return timed.length ? [el("h3", {}, "Tests"), table, ...note] : [];
+/** Their table scrolls by itself where it is too wide. */
+function tests(headings, lines, notes) {
+  if (!lines.length) return [];
+  const table = smallTable("Tests", headings, 2, lines);
+  return [
+    el("h3", {}, "Tests"),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Tests" }, table),
+    ...notes.map((note) => el("p", { class: "remark" }, note)),
+  ];
 }
 
 /** The times of a row that the page holds no result of. */
 function plainTests(row) {
+  const timed = PROTOCOLS.filter((protocol) => row[protocol]);
   const lines = data.tests.flatMap((test, index) => {
-    const time = row.times[index];
-    return time ? [[`${test.id} ${test.title}`, test.mode, milliseconds(time)]] : [];
+    const times = timed.map((protocol) => row[protocol][index]);
+    return times.some(Boolean) ? [[`${test.id} ${test.title}`, test.mode, ...times.map(milliseconds)]] : [];
   });
-  return lines.length ? [el("h3", {}, "Tests"), smallTable("Tests", ["Test", "Mode", "Mean, ms"], 2, lines)] : [];
+  const headings = timed.map((protocol) => `${timed.length > 1 ? protocol : "time"}, ms`.replace(/^./, (letter) => letter.toUpperCase()));
+  return tests(["Test", "Mode", ...headings], lines, []);
 }
 
 function setUp(result) {
@@ -87,6 +72,7 @@ function setUp(result) {
     ["Software", environment.software],
     ["Environment variables", environment.variables],
     ["Timing", result.policy],
+    ["Timing of resident passes", result.resident?.policy ?? {}],
     ["Command", { arguments: result.run.arguments.join(" ") }],
   ].filter(([, group]) => Object.keys(group).length);
   return groups.flatMap(([heading, group]) => [el("h3", {}, heading), facts(named(group))]);

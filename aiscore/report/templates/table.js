@@ -7,7 +7,7 @@ let fitting = [];
 
 const columns = [
   { key: "name", label: "Device", class: "name", down: false },
-  ...data.scores.map((name) => ({ key: name, label: data.titles[name].replace(" score", ""), class: "score", down: true })),
+  ...data.columns.map((name) => ({ key: name, label: data.titles[name].replace(" score", ""), class: "score", down: true })),
   ...(data.rows.some((row) => row.price) ? [{ key: "price", label: "Price", class: "price", down: false }] : []),
   ...(Object.keys(data.quantities).length ? [{ key: "value", label: "", class: "value", down: true }] : []),
 ];

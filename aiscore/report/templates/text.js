@@ -2,6 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const MAIN = "ai"; // the score that rows are ranked and valued by, if no other is chosen
+const PROTOCOLS = ["classic", "resident"];
 const byId = (id) => document.getElementById(id);
 
 /** What does not print, or turns the direction of writing, becomes a visible escape. */
