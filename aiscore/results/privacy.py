@@ -5,7 +5,7 @@ a field which is added later is hidden until somebody decides otherwise.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any, TypeVar, get_args
 
@@ -82,35 +82,46 @@ class _Redaction:
     def of(self, record: Model) -> Model:
         """The record with its texts hidden."""
         changed = {}
-        for field in _fields_with_text(type(record)):
+        for field, rule in _rules(type(record)):
             value = getattr(record, field)
-            shown = self._field(type(record), field, value)
+            shown = rule(self, value)
             if shown is not value:
                 changed[field] = shown
         return record.model_copy(update=changed) if changed else record
 
-    def _field(self, model: type[Strict], field: str, value: Any) -> Any:
-        if (model, field) == (ErrorRecord, "log"):
-            return []  # what a worker printed can hold anything
-        if (model, field) == (EnvironmentRecord, "host"):
-            value = {name: text for name, text in value.items() if name not in HOST_FACTS}
-        if (model, field) == (RunRecord, "arguments"):
-            return self._value(value, self._hide_argument)
-        return self._value(value, _hide_paths if field in TERMS.get(model, ()) else self._hide)
+    def text(self, value: Any) -> Any:
+        """Of free text."""
+        return self._each(value, self._hide)
 
-    def _value(self, value: Any, hide: Hide) -> Any:
+    def terms(self, value: Any) -> Any:
+        """Of words with a meaning."""
+        return self._each(value, _hide_paths)
+
+    def arguments(self, value: list[str]) -> list[str]:
+        """Of a command."""
+        return [self._hide_argument(text) for text in value]
+
+    def host(self, value: dict[str, str]) -> Any:
+        """Of the facts of the host."""
+        return self.text({name: text for name, text in value.items() if name not in HOST_FACTS})
+
+    def log(self, value: list[str]) -> list[str]:
+        """Of a worker's log: it can hold anything."""
+        return []
+
+    def _each(self, value: Any, hide: Hide) -> Any:
         """The same with every text in it hidden; of a mapping's keys, paths only."""
         kind = type(value)
         if kind is str:  # a member of an enumeration is none
             return hide(value)
         if kind is list:
-            items = [self._value(one, hide) for one in value]
+            items = [self._each(one, hide) for one in value]
             same = all(one is other for one, other in zip(items, value, strict=True))
             return value if same else items
         if kind is dict:
-            pairs = {_hide_paths(key): self._value(one, hide) for key, one in value.items()}
-            same = all(pairs.get(key) is one for key, one in value.items())
-            return value if same else pairs
+            if "/" not in "".join(value) and not any(map(_has_text, map(type, value.values()))):
+                return value
+            return {_hide_paths(key): self._each(one, hide) for key, one in value.items()}
         return self.of(value) if isinstance(value, Strict) else value
 
     def _hide(self, text: str) -> str:
@@ -129,19 +140,35 @@ def _hide_paths(text: str) -> str:
     return _PATH.sub(HIDDEN_PATH, text) if "/" in text else text
 
 
+Rule = Callable[[_Redaction, Any], Any]
+SPECIAL: dict[tuple[type[Strict], str], Rule] = {
+    (EnvironmentRecord, "host"): _Redaction.host,
+    (ErrorRecord, "log"): _Redaction.log,
+    (RunRecord, "arguments"): _Redaction.arguments,
+}
+
+
 @cache
-def _fields_with_text(model: type[Strict]) -> list[str]:
-    """The fields that may hold a text which is not to be kept as it is."""
+def _rules(model: type[Strict]) -> Sequence[tuple[str, Rule]]:
+    """How each field is hidden that may hold a text which is not to be kept as it is."""
     return [
-        name
+        (name, SPECIAL.get((model, name)) or _rule(model, name))
         for name, field in model.model_fields.items()
         if name not in KEPT.get(model, ()) and _may_hold_text(field.annotation)
     ]
 
 
+def _rule(model: type[Strict], field: str) -> Rule:
+    return _Redaction.terms if field in TERMS.get(model, ()) else _Redaction.text
+
+
 def _may_hold_text(annotation: Any) -> bool:
     if isinstance(annotation, type):
-        if issubclass(annotation, Strict):
-            return bool(_fields_with_text(annotation))
-        return annotation is str
+        return _has_text(annotation)
     return any(map(_may_hold_text, get_args(annotation)))
+
+
+@cache
+def _has_text(kind: type) -> bool:
+    """Whether a value of that type may hold a text; a member of an enumeration is none."""
+    return kind in (str, list, dict) or (issubclass(kind, Strict) and bool(_rules(kind)))

@@ -39,6 +39,10 @@ LONG_ENOUGH_S = 1.0  # energy counters move in steps of up to a tenth of a secon
 MS_PER_S = 1000
 
 
+Figures = Mapping[str, score.Estimate]
+"""Test to its figures (s)."""
+
+
 class Interval(TypedDict):
     """How well a score is known, and from what."""
 
@@ -61,40 +65,38 @@ def summarise(result: Result) -> Result:
 def derive(result: Result) -> Summary:
     """The summary that the samples give, whatever the result says."""
     reasons = _not_comparable_because(result)
-    host_share = _host_share(result)
-    tests = _test_summaries(result, host_share)
+    found = _figures(result)
+    half = result.parts[1] if result.resident else None
+    found_of_half = _figures(half) if half else {}
+    host_share = {
+        test: 1 - found_of_half[test].time / classic.time
+        for test, classic in found.items()
+        if test in found_of_half
+    }
+    tests = _test_summaries(result, found, host_share)
     return Summary(
         status=_status(result),
         comparable_with_leaderboard=not reasons,
         not_comparable_because=reasons,
-        scores=_scores(result),
+        scores=_scores(result, found),
         checks=make_checks(result, tests),
         roof=roof_summary(result),
         tests=tests,
-        resident=_resident(result, host_share),
+        resident=_resident(half, found_of_half, host_share) if half else None,
     )
 
 
-def _host_share(result: Result) -> dict[str, float]:
-    """By test that is ok under both protocols, what part of a classic pass a resident one lacks."""
-    if result.resident is None:
-        return {}
-    classic, resident = (
-        {test.id: figures(test).time for test in part.tests if test.status is Status.OK}
-        for part in result.parts
-    )
-    return {test: 1 - resident[test] / time for test, time in classic.items() if test in resident}
+def _figures(result: Result) -> Figures:
+    """Of every test that is ok."""
+    return {test.id: figures(test) for test in result.tests if test.status is Status.OK}
 
 
-def _resident(result: Result, host_share: dict[str, float]) -> ResidentSummary | None:
-    """The same of the resident half, if the run has one."""
-    if result.resident is None:
-        return None
-    _, half = result.parts
-    tests = _test_summaries(half, {})
+def _resident(half: Result, found: Figures, host_share: dict[str, float]) -> ResidentSummary:
+    """The same of the resident half of a run."""
+    tests = _test_summaries(half, found, {})
     return ResidentSummary(
         status=_status(half),
-        scores=_scores(half),
+        scores=_scores(half, found),
         checks=make_checks_of_tests(half, tests),
         tests=tests,
         host_share=host_share,
@@ -187,44 +189,44 @@ def _counting(result: Result) -> dict[str, TestRecord]:
     }
 
 
-def _test_summaries(result: Result, host_share: Mapping[str, float]) -> list[TestSummary]:
+def _test_summaries(
+    result: Result, found: Figures, host_share: Mapping[str, float]
+) -> list[TestSummary]:
     """The figures of every test, those against the roof included where one was measured."""
-    made = [_test_summary(test, result.suite, result.device.kind) for test in result.tests]
+    kind = result.device.kind
+    made = [_test_summary(test, found.get(test.id), result.suite, kind) for test in result.tests]
     return made if result.roof is None else place_tests(result, made, host_share)
 
 
-def _test_summary(test: TestRecord, suite: Suite, kind: DeviceKind) -> TestSummary:
+def _test_summary(
+    test: TestRecord, found: score.Estimate | None, suite: Suite, kind: DeviceKind
+) -> TestSummary:
     """The figures of one test; a test that is not ok has no time."""
-    rounds = test.ok_rounds if test.status is Status.OK else test.rounds
+    rounds = test.ok_rounds if found else test.rounds
     timed = [value for record in rounds for value in record.passes_s]
-    summary = TestSummary(
+    return TestSummary(
         id=test.id,
         network=test.title,
         mode=test.mode,
         status=test.status,
         passes=None if test.printed else sum(record.passes for record in rounds),
-        mean_ms=None,
-        median_ms=None,
-        std_ms=None,
-        first_ms=timed[0] * MS_PER_S if timed else None,
-        score=None,
+        time_ms=_ms(found.time if found else None),
+        mean_ms=_ms(found.mean if found else None),
+        median_ms=_ms(found.median if found else None),
+        std_ms=_ms(found.std if found else None),
+        first_ms=_ms(timed[0]) if timed else None,
+        energy_per_pass_j=_energy_per_pass_j(test, ENERGY[kind]) if found and rounds else None,
+        steady=_steady(test) if found else None,
+        score=(
+            score.test_score(reference_ms(suite)[test.id], found.time * MS_PER_S)
+            if found and not resized(test, suite)
+            else None
+        ),
     )
-    if test.status is not Status.OK:
-        return summary
-    found = figures(test)
-    time_ms = found.time * MS_PER_S
-    reference = reference_ms(suite)[test.id]
-    return summary.model_copy(
-        update={
-            "time_ms": time_ms,
-            "mean_ms": found.mean * MS_PER_S,
-            "median_ms": None if found.median is None else found.median * MS_PER_S,
-            "std_ms": None if found.std is None else found.std * MS_PER_S,
-            "energy_per_pass_j": (None if test.printed else _energy_per_pass_j(test, ENERGY[kind])),
-            "steady": None if test.printed else _steady(test),
-            "score": None if resized(test, suite) else score.test_score(reference, time_ms),
-        }
-    )
+
+
+def _ms(time_s: float | None) -> float | None:
+    return None if time_s is None else time_s * MS_PER_S
 
 
 def _energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
@@ -250,14 +252,16 @@ def _steady(test: TestRecord) -> bool | None:
     return all(found) if found else None
 
 
-def _scores(result: Result) -> dict[str, ScoreRecord | None]:
-    by_round = round_scores(result)
+def _scores(result: Result, found: Figures) -> dict[str, ScoreRecord | None]:
+    several = len(whole_rounds(result)) > 1
+    by_round = round_scores(result) if several else {}
     if result.suite is Suite.MICRO:
-        micro = _mode_score(result, TESTS[Suite.MICRO], by_round.get("micro", []))
+        micro = _mode_score(result, found, TESTS[Suite.MICRO], by_round.get("micro", []))
         return {"inference": None, "training": None, "ai": None, "micro": micro}
     inference, training = (
         _mode_score(
             result,
+            found,
             [spec for spec in TESTS[Suite.FULL] if spec.mode is mode],
             by_round.get(mode.value, []),
         )
@@ -268,11 +272,11 @@ def _scores(result: Result) -> dict[str, ScoreRecord | None]:
 
 
 def _mode_score(
-    result: Result, specs: Sequence[TestSpec], by_round: Sequence[float]
+    result: Result, found: Figures, specs: Sequence[TestSpec], by_round: Sequence[float]
 ) -> ScoreRecord:
     """The score over these tests, all of one mode; ``by_round`` is what it was in each round."""
     counting = _counting(result)
-    valid = {spec.id: figures(counting[spec.id]) for spec in specs if spec.id in counting}
+    valid = {spec.id: found[spec.id] for spec in specs if spec.id in counting}
     ran = list(valid)
     counts: Counts = {"tests_ok": len(ran), "tests_expected": len(specs)}
     if not ran:

@@ -7,7 +7,7 @@ its reference has the same one.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, floor, fsum, log, sqrt
+from math import dist, exp, floor, fsum, log, sqrt
 from statistics import NormalDist, fmean, median
 
 from aiscore.spec import Protocol
@@ -48,7 +48,7 @@ def estimate(counted_passes: Sequence[float], protocol: Protocol = Protocol.CLAS
     """
     mean, middle = fmean(counted_passes), median(counted_passes)
     n = len(counted_passes)
-    std = sqrt(fsum((value - mean) ** 2 for value in counted_passes) / n)
+    std = spread(counted_passes, mean)
     if protocol is Protocol.RESIDENT:
         time, error = middle, median_error(counted_passes)
     else:
@@ -60,6 +60,12 @@ def estimate(counted_passes: Sequence[float], protocol: Protocol = Protocol.CLAS
         median=middle,
         std=std,
     )
+
+
+def spread(times: Sequence[float], mean: float) -> float:
+    """Their standard deviation as a population with this mean."""
+    n = len(times)
+    return dist(times, [mean] * n) / sqrt(n)
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from math import fsum
-from statistics import median
+from statistics import fmean, median
 
-from aiscore.scoring.score import estimate
+from aiscore.scoring.score import spread
 
 WARMING_UP = 0.10  # how much slower than the settled passes one is that still warms up
 
@@ -180,8 +180,8 @@ def judge_fact(ban: Ban, fact: str) -> Check:
 
 def relative_spread(counted: Sequence[float]) -> float:
     """The standard deviation of two or more passes, as a share of their mean."""
-    found = estimate(counted)
-    return (found.std or 0) / found.mean
+    mean = fmean(counted)
+    return spread(counted, mean) / mean
 
 
 def warm_up_share(counted: Sequence[float]) -> float:
