@@ -78,6 +78,7 @@ class Ready:
     """The framework is imported: its versions, what it can run on, who does the job.
 
     ``import_s`` is what the import took the worker, once for all of its jobs.
+    ``for_gpu``: the command that brings the framework to NVIDIA's GPUs, if it is known.
     """
 
     event: ClassVar[str] = "ready"
@@ -85,6 +86,7 @@ class Ready:
     software: dict[str, str]
     devices: tuple[Device, ...]
     import_s: float
+    for_gpu: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

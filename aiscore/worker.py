@@ -27,6 +27,7 @@ import numpy as np
 from aiscore import peak_memory, roof
 from aiscore.backends import base
 from aiscore.backends.base import (
+    Advising,
     Backend,
     Batch,
     Counting,
@@ -91,7 +92,15 @@ def do(job: Job, backend: Backend, import_s: float, send: Send) -> None:
         reason = f"{job.backend} does not see the device {job.device.name}"
         send(Unavailable(reason=reason, advice=f"it sees: {seen}"))
         return
-    send(Ready(pid=os.getpid(), software=backend.software(), devices=devices, import_s=import_s))
+    send(
+        Ready(
+            pid=os.getpid(),
+            software=backend.software(),
+            devices=devices,
+            import_s=import_s,
+            for_gpu=backend.for_gpu if isinstance(backend, Advising) else None,
+        )
+    )
     if device is not None and job.roof:
         _measure_roof(backend, device, job.options, send)
     elif device is not None and job.network is not None:

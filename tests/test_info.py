@@ -1,6 +1,9 @@
 """``aiscore info``: the machine, and what is missing."""
 
 import json
+import re
+from importlib.metadata import metadata
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +12,12 @@ from aiscore.cli.main import main
 from aiscore.system import gpu
 
 H200 = {"name": "NVIDIA H200", "uuid": "GPU-a1"}
-BLIND = {"name": "fake", "usable": True, "devices": [{"kind": "cpu", "name": "CPU"}]}
+BLIND = {
+    "name": "fake",
+    "usable": True,
+    "devices": [{"kind": "cpu", "name": "CPU"}],
+    "for_gpu": "pip install fakework-gpu",
+}
 
 
 @pytest.fixture
@@ -46,7 +54,18 @@ def test_an_unusable_backend_is_a_finding_with_its_remedy(
 def test_a_gpu_that_the_framework_does_not_see_is_a_finding():
     (finding,) = info.findings(gpu.Reading([H200]), [BLIND])
     assert "does not see the GPU (NVIDIA H200)" in finding
-    assert "pip install 'aiscore[cuda]'" in finding
+    assert finding.endswith("; pip install fakework-gpu")
+    (finding,) = info.findings(gpu.Reading([H200]), [{**BLIND, "for_gpu": None}])
+    assert finding.endswith("; install its framework's build for NVIDIA GPUs")
+
+
+def test_every_backend_names_the_extra_that_setup_has_for_its_gpu_build():
+    extras = {"tensorflow": "cuda", "jax": "jax-cuda", "onnxruntime": "cuda"}
+    for name, extra in extras.items():
+        source = (Path(info.__file__).parents[1] / "backends" / f"{name}.py").read_text()
+        (command,) = re.findall(r'^    for_gpu = "(.*)"$', source, re.MULTILINE)
+        assert command.endswith(f"pip install 'aiscore[{extra}]'")
+        assert extra in metadata("aiscore").get_all("Provides-Extra")
 
 
 def test_a_gpu_without_nvml_is_a_finding():

@@ -346,6 +346,7 @@ def test_only_variables_that_steer_frameworks_are_recorded_and_no_secrets():
         "TF_VAR_password": "terraform's",
         "NVIDIA_API_KEY": "secret",
         "HF_TOKEN": "secret",
+        "NVIDIA_REQUIRE_CUDA": "cuda>=13.0 brand=unknown,driver>=535,driver<536",
     }
     assert software.steering_variables(environment) == {
         "OMP_NUM_THREADS": "4",

@@ -173,6 +173,14 @@ class Measurable(Protocol):
 
 
 @runtime_checkable
+class Advising(Protocol):
+    """A backend that knows what brings its framework to NVIDIA's GPUs."""
+
+    for_gpu: str
+    """The command that installs it."""
+
+
+@runtime_checkable
 class Simulated(Protocol):
     """A test double that stands in for time and data as well as for a framework."""
 

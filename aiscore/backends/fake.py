@@ -115,6 +115,7 @@ class FakeBackend:
     """Runs nothing, by a script."""
 
     name = "fake"
+    for_gpu = "pip install fakework-gpu"
 
     def __init__(self) -> None:
         path = os.environ.get(SCRIPT_VARIABLE)

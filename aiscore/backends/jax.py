@@ -48,6 +48,7 @@ class JaxBackend:
     """JAX on the CPU or on a GPU."""
 
     name = "jax"
+    for_gpu = "pip install 'aiscore[jax-cuda]'"
 
     def software(self) -> dict[str, str]:
         """Versions of JAX, Keras and the CUDA libraries."""

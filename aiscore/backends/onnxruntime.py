@@ -37,6 +37,8 @@ class OnnxRuntimeBackend:
     """ONNX Runtime with its own kernels for the CPU and for NVIDIA GPUs."""
 
     name = "onnxruntime"
+    # The builds for CPUs and for GPUs lie in one folder: the one has to go before the other comes.
+    for_gpu = "pip uninstall -y onnxruntime onnxruntime-gpu; pip install 'aiscore[cuda]'"
     provider = CUDA
 
     def __init__(self) -> None:

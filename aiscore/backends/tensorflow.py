@@ -55,6 +55,7 @@ class TensorFlowBackend:
     """TensorFlow on the CPU or on an NVIDIA GPU."""
 
     name = "tensorflow"
+    for_gpu = "pip install 'aiscore[cuda]'"
 
     def software(self) -> dict[str, str]:
         """Versions of TensorFlow, Keras and the CUDA libraries, and TensorFlow's switches."""

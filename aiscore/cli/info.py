@@ -16,6 +16,8 @@ from aiscore.system import gpu, host, software
 
 Document = dict[str, Any]
 
+NO_COMMAND = "install its framework's build for NVIDIA GPUs"
+
 
 @click.command(short_help="Show the machine, and what each backend needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -55,6 +57,7 @@ def _examine_backend(name: str) -> Document:
         "usable": True,
         "software": answer.software,
         "devices": [asdict(device) for device in answer.devices],
+        "for_gpu": answer.for_gpu,
     }
 
 
@@ -72,7 +75,7 @@ def findings(reading: gpu.Reading, backends: list[Document]) -> list[str]:
         if backend["usable"] and DeviceKind.GPU not in kinds:
             found.append(
                 f"{backend['name']} does not see the GPU ({reading.gpus[0]['name']});"
-                " pip install 'aiscore[cuda]'"
+                f" {backend['for_gpu'] or NO_COMMAND}"
             )
     if reading.problem:
         found.append(f"{reading.problem}; pip install nvidia-ml-py")

@@ -36,7 +36,7 @@ def set_up(
     device = choose_device(request.device, ready.devices)
     reading = gpu.read()
     if request.device == AUTO:
-        _note_automatic(device, reading, observer)
+        _note_automatic(device, ready, reading, observer)
     variables = worker_environment(os.environ, device, request.options())
     environment = EnvironmentRecord(
         host=host.describe(),
@@ -54,12 +54,13 @@ def _ready(backend: str) -> Ready:
     return answer
 
 
-def _note_automatic(device: Device, reading: gpu.Reading, observer: Observer) -> None:
+def _note_automatic(device: Device, ready: Ready, reading: gpu.Reading, observer: Observer) -> None:
     observer.note(f"device chosen automatically: {device.name}")
     if device.kind is DeviceKind.CPU and reading.gpus and not hides_gpus(os.environ):
+        advice = f"{ready.for_gpu}; " if ready.for_gpu else ""
         observer.note(
             f"this machine has an NVIDIA GPU ({reading.gpus[0]['name']}) that the framework"
-            " cannot use; pip install 'aiscore[cuda]', then 'aiscore info'"
+            f" cannot use; {advice}'aiscore info' says more"
         )
 
 

@@ -13,6 +13,8 @@ from aiscore import __version__
 STEERING = ("TF_", "JAX_", "ORT_", "CUDA_", "OMP_", "XLA_", "MKL_", "NVIDIA_", "NCCL_", "KERAS_")
 PRIVATE = re.compile(r"^TF_(CONFIG$|VAR_|CLI_)|KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 """Of hosts, of Terraform (which also says TF_), and secrets."""
+NO_SETTING = re.compile(r"^NVIDIA_REQUIRE_")
+"""What an image demands of the driver, for the container's runtime: a thousand characters."""
 
 
 def describe(framework: Mapping[str, str]) -> dict[str, str]:
@@ -43,5 +45,5 @@ def steering_variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in sorted(environment.items())
-        if name.startswith(STEERING) and not PRIVATE.search(name)
+        if name.startswith(STEERING) and not PRIVATE.search(name) and not NO_SETTING.match(name)
     }
