@@ -1,7 +1,6 @@
 """What a result gives the validity checks, and what they say of it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 
 from aiscore.results.model import (
     CheckRecord,
@@ -33,8 +32,7 @@ UNREAD = "unknown"
 
 def make_checks(result: Result, tests: Sequence[TestSummary]) -> list[CheckRecord]:
     """Every check that the result and the figures of its tests have an input for."""
-    facts = [CheckRecord(**asdict(check)) for check in _of_facts(result)]
-    return [*make_checks_of_tests(result, tests), *facts]
+    return [*make_checks_of_tests(result, tests), *map(_record, _of_facts(result))]
 
 
 def make_checks_of_tests(result: Result, tests: Sequence[TestSummary]) -> list[CheckRecord]:
@@ -45,7 +43,11 @@ def make_checks_of_tests(result: Result, tests: Sequence[TestSummary]) -> list[C
         *(validity.judge(rule, _by_test(result.tests, figure)) for rule, figure in WATCHED.items()),
         *(validity.judge(rule, _shares(tests, of)) for rule, of in AGAINST_THE_ROOF.items()),
     ]
-    return [CheckRecord(**asdict(check)) for check in made if check]
+    return [_record(check) for check in made if check]
+
+
+def _record(check: Check) -> CheckRecord:
+    return CheckRecord.model_validate(check, from_attributes=True)
 
 
 def _of_passes(result: Result) -> Iterable[Check | None]:
