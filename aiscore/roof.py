@@ -25,7 +25,7 @@ PASSES = (5, 50)  # at least and at most
 AT_LEAST_S = 0.5
 MEMORY_VALUES = 1 << 26  # 256 MiB of float32: far larger than a cache
 HOST_VALUES = 8_000_000  # as many as a large batch of the suite has
-TINY = 16  # the size of a product that is nothing but its launch
+TINY = 16  # values: adding them is nothing but the launch
 
 Measured = tuple[float, tuple[float, ...]]
 """The work of a pass, and the passes."""
@@ -78,9 +78,8 @@ def _memory(probes: Probes, clock_ns: Clock) -> Measured:
 
 
 def _launch(probes: Probes, clock_ns: Clock) -> Measured:
-    """Operations: products so small that launching them is all there is to do."""
-    count = MOST_IN_A_STEP
-    return count, _repeat(probes.product(Precision.DEFAULT, TINY, count), clock_ns)
+    """Operations: additions so small that launching them is all there is to do."""
+    return MOST_IN_A_STEP, _repeat(probes.add(TINY, MOST_IN_A_STEP), clock_ns)
 
 
 def _feed(probes: Probes, clock_ns: Clock) -> Measured:

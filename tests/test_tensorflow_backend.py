@@ -31,7 +31,7 @@ def open_session(network: str, **options: Any) -> Any:
 
 def small_test(network: str, mode: Mode) -> Any:
     test = next(test for test in FULL if test.network == network and test.mode is mode)
-    small = {"input": (48, 48, 3), "target": (48, 48, 3)} if network == "srcnn" else {}
+    small = {"input": (24, 24, 3), "target": (24, 24, 3)} if network == "srcnn" else {}
     return dataclasses.replace(test, batch=1, **small)
 
 

@@ -188,8 +188,8 @@ class FakeProbes:
         return self._call({precision: 2 * size**3 * count, "launch": count})
 
     def add(self, values: int, count: int) -> Call:
-        """Twelve bytes a value."""
-        return self._call({"memory": 12 * values * count})
+        """Twelve bytes a value, and the launching."""
+        return self._call({"memory": 12 * values * count, "launch": count})
 
     def feed(self, batch: np.ndarray) -> Call:
         """Its bytes."""

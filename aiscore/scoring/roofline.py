@@ -48,16 +48,19 @@ class Work:
 def shares(work: Work, roof: Roof, time_s: float) -> dict[Bound, float]:
     """The share of the time that each resource needs at the least.
 
-    Traffic that would take more than the whole time was a cache's: what the
-    memory's share is, is not known then.
+    Traffic that would take more than the whole time was a cache's, and launches
+    that would were cheaper than those measured: their shares are not known then.
     """
     needed_s: dict[Bound, float] = {}
     if roof.flop:
         needed_s[Bound.ARITHMETIC] = work.flop / roof.flop
-    if roof.memory_bytes and work.memory_bytes <= roof.memory_bytes * time_s:
+    if roof.memory_bytes:
         needed_s[Bound.MEMORY] = work.memory_bytes / roof.memory_bytes
     if roof.operations and work.operations is not None:
         needed_s[Bound.LAUNCH] = work.operations / roof.operations
+    for estimated in (Bound.MEMORY, Bound.LAUNCH):
+        if needed_s.get(estimated, 0) > time_s:
+            del needed_s[estimated]
     if roof.fed_bytes and roof.fetched_bytes:
         needed_s[Bound.HOST] = (
             work.fed_bytes / roof.fed_bytes + work.fetched_bytes / roof.fetched_bytes

@@ -48,7 +48,13 @@ byId("theme").addEventListener("change", () => {
 });
 byId("clear").addEventListener("click", clearFilters);
 byId("more").addEventListener("click", showMore);
-new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && showMore(), { rootMargin: "1000px" }).observe(byId("more"));
+const nearTheEnd = new IntersectionObserver((seen) => {
+  if (!seen.some((one) => one.isIntersecting)) return;
+  showMore();
+  nearTheEnd.unobserve(byId("more"));  // an observer tells of changes only: to be told again, begin again
+  nearTheEnd.observe(byId("more"));
+}, { rootMargin: "1000px" });
+nearTheEnd.observe(byId("more"));
 window.addEventListener("beforeprint", showAll);
 document.addEventListener("click", (event) => {
   const row = rowAt(addressOf(event.target.closest?.(".chart a") ?? document.body));
