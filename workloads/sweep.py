@@ -41,11 +41,11 @@ _IMAGE_WORK = {
 NETWORKS = {network.name: network for network in _NETWORKS}
 
 
-def point(network: str, mode: Mode, batch: int) -> TestSpec:
+def point(network: str, mode: Mode, batch: int, id: str = "") -> TestSpec:
     """The test of a network at this batch."""
     gflop, gigabytes = _IMAGE_WORK[network]
     return TestSpec(
-        id=f"{network} {mode} {batch}",
+        id=id or f"{network} {mode} {batch}",
         network=network,
         title=NETWORKS[network].title,
         mode=mode,
