@@ -65,12 +65,12 @@ def test_a_value_is_predicted_by_the_batches_beside_it():
     assert predicted(32, values) == 4.0, "at an end the lower one of the nearest two"
     assert predicted(128, values) == 1.0
     assert predicted(96, values) == pytest.approx(9 ** (1 - 0.58496) * 4**0.58496, rel=1e-4)
-    assert predicted(32, {32: 1.0}) is None
+    assert predicted(32, {32: 1.0, 64: 2.0}) is None, "one neighbour may itself be the odd one"
 
 
 def test_only_what_is_clearly_slower_is_named():
     assert below_neighbours({32: 1.2, 64: 0.4, 96: 1.2, 128: 1.1}) == {64: pytest.approx(3.0)}
     assert below_neighbours({32: 1.2, 64: 1.0, 96: 1.2}) == {}
     assert below_neighbours({32: 1.2, 64: 9.0, 96: 1.2}) == {}, "faster is no reason"
-    assert below_neighbours({32: 1.2}) == {}
+    assert below_neighbours({32: 1.2, 64: 0.4}) == {}
     assert below_neighbours({}) == {}

@@ -96,7 +96,8 @@ class JaxBackend:
         """XLA says so, or an allocation on the host failed."""
         if isinstance(error, MemoryError):
             return True
-        return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+        says = str(error).lower() if isinstance(error, jax.errors.JaxRuntimeError) else ""
+        return "resource_exhausted" in says or "out of memory" in says
 
 
 def _gpus() -> list[Any]:

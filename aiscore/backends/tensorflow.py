@@ -104,8 +104,11 @@ class TensorFlowBackend:
         return TensorFlowProbes(kinds if _without_tf32(device) else list(Precision))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """TensorFlow says so, or an allocation inside it failed."""
-        return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError)
+        """TensorFlow or a library inside it says so, or an allocation on the host failed."""
+        if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
+            return True
+        says = str(error.message).lower() if isinstance(error, tf.errors.OpError) else ""
+        return "resource_exhausted" in says or "out of memory" in says
 
 
 def _switches() -> dict[str, str]:

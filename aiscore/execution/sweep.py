@@ -40,7 +40,7 @@ from aiscore.results.model import (
 )
 from aiscore.results.sweep import PointRecord, SelectionRecord, Sweep, point_id
 from aiscore.results.sweep_store import save
-from aiscore.results.sweep_summary import fits, summarise
+from aiscore.results.sweep_summary import TRIED, fits, summarise
 from aiscore.scoring.throughput import next_try
 from aiscore.spec import Device, DeviceKind, Line, Options, Protocol, Status, Suite, Trial, Xla
 from aiscore.system import gpu, host, software
@@ -48,7 +48,6 @@ from aiscore.system.monitor import open_monitor
 from workloads.sweep import point
 
 ALWAYS = "always"  # what a backend's software says of XLA, where nothing else is known
-ENDED_BY_ITSELF = {Status.OK, Status.OOM, Status.CRASH, Status.TIMEOUT, Status.INVALID_OUTPUT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class Course:
 
     def following(self, record: TestRecord) -> list[Trial]:
         """The next try of the search on the line of a point that has ended."""
-        if record.status not in ENDED_BY_ITSELF:
+        if record.status not in TRIED:
             return []
         line = self._line_of[record.id]
         left = [batch for batch in self._selection.batches if not self._has(line, batch)]

@@ -21,6 +21,7 @@ from workloads import sweep as networks
 GIB = 2**30
 TERA = 1e12
 GIGA = 1e9
+ALWAYS_NEW = {"container_id"}
 TRIED = {Status.OK, Status.OOM, Status.CRASH, Status.TIMEOUT, Status.INVALID_OUTPUT}
 Speeds = dict[Line, dict[int, float]]
 """Images a second by line and batch, of the points that are ok, in the order of batches."""
@@ -46,6 +47,34 @@ def derive(sweep: Sweep) -> SweepSummary:
         points=[_point(point, sweep, found, slow) for point in sweep.points],
         lines=[_line(line, sweep, found.get(line, {})) for line in lines(sweep.points)],
     )
+
+
+def setup_of(sweep: Sweep) -> dict[str, str]:
+    """Everything that its points depend on and that is not theirs, name to value."""
+    environment, fraction = sweep.environment, sweep.memory_fraction
+    gpus = [gpu for gpu in environment.gpus if gpu.get("uuid") == sweep.device.uuid]
+    values = {
+        "kind": sweep.device.kind.value,
+        "device": sweep.device.name,
+        **{
+            f"gpu {name}": value
+            for gpu in gpus
+            for name, value in gpu.items()
+            if name not in ("name", "uuid")
+        },
+        **({} if fraction is None else {"memory fraction": f"{fraction:g}"}),
+        **{
+            f"{backend}'s {name}": value
+            for backend, stack in sweep.stacks.items()
+            for name, value in stack.items()
+        },
+        **{name: f"{value}" for name, value in sweep.policy.in_words().items()},
+        **environment.software,
+        **environment.host,
+        **environment.variables,
+        "aiscore": sweep.aiscore_version,
+    }
+    return {name: value for name, value in values.items() if name not in ALWAYS_NEW}
 
 
 def lines(points: Iterable[PointRecord]) -> list[Line]:

@@ -35,7 +35,7 @@ def bounds(fits: Mapping[int, bool]) -> tuple[int, int | None]:
 
 
 def predicted(batch: int, values: Mapping[int, float]) -> float | None:
-    """What the neighbours of a batch say that its value is; None without any.
+    """What the neighbours of a batch say that its value is; None without two.
 
     Between the next smaller and the next larger batch both are logarithmic; at
     an end it is the lower one of the nearest two. The value itself does not count.
@@ -43,7 +43,8 @@ def predicted(batch: int, values: Mapping[int, float]) -> float | None:
     smaller = sorted(other for other in values if other < batch)
     larger = sorted(other for other in values if other > batch)
     if not (smaller and larger):
-        return min((values[other] for other in (*smaller[-2:], *larger[:2])), default=None)
+        beside = [values[other] for other in (*smaller[-2:], *larger[:2])]
+        return min(beside) if len(beside) > 1 else None
     low, high = smaller[-1], larger[0]
     share = log(batch / low) / log(high / low)
     return exp((1 - share) * log(values[low]) + share * log(values[high]))
