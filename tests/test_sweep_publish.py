@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 
 from aiscore.report.charts import IN_A_FILE
+from aiscore.report.disclosure import SWEEP_SAID, Disclosure
 from aiscore.report.sweep_charts import DASHED, chart
-from aiscore.report.sweep_export import to_csv, to_html, to_markdown, to_svg
+from aiscore.report.sweep_export import FORMATS, to_csv, to_html, to_markdown, to_svg
 from aiscore.report.sweep_rows import chapters, sentences
 from aiscore.results import sweep_store
+from aiscore.results.model import RunRecord
+from aiscore.results.privacy import KEPT, TERMS, redacted
+from aiscore.results.sweep import PointRecord, SelectionRecord, Sweep
+from aiscore.results.sweep_summary import derive, summarise
 from tests import golden_files, pages
 from tests.command_line import aiscore
+from tests.filled import filled
 from tests.sweep_factory import FP16, WITH_XLA, article, failed, measured, on_line, sweep
 
 
@@ -128,6 +134,56 @@ def test_a_file_that_does_not_hold_is_published_with_a_finding(saved: Path):
     done = aiscore("publish", saved, "-o", saved.with_name("out.md"), "--yes")
     assert done.code == 1
     assert "summary" in done.err or "lines.0.best_batch" in done.err
+
+
+PATH = "/home/alice/box7/secret.json"
+TEXT = f"alice on box7 could not write '/mnt/secret files/x', {PATH} or ~/secret"
+NAMES = {"alice", "box7"}
+SECRETS = ("alice", "box7", "secret")
+
+
+def full_of_secrets() -> Sweep:
+    """A sweep that says them wherever a file may; labels and devices are their user's own words."""
+    return summarise(
+        filled(
+            Sweep,
+            TEXT,
+            key=PATH,
+            given={
+                **{(model, field): "mine" for model, fields in KEPT.items() for field in fields},
+                **{(model, field): PATH for model, fields in TERMS.items() for field in fields},
+                (RunRecord, "requested"): [PATH],
+                (RunRecord, "resumed_at"): [PATH],
+                (SelectionRecord, "networks"): [PATH],
+                (SelectionRecord, "backends"): [PATH],
+                (PointRecord, "network"): "resnet50",
+                (PointRecord, "batch"): 32,
+                (PointRecord, "printed"): None,
+                (Sweep, "summary"): None,
+            },
+        )
+    )
+
+
+def secrets_in(text: str) -> set[str]:
+    return {secret for secret in SECRETS if secret in text}
+
+
+def test_no_text_of_a_sweep_is_forgotten():
+    made = full_of_secrets()
+    assert secrets_in(made.model_dump_json()) == set(SECRETS)
+    shown = redacted(made, NAMES)
+    assert secrets_in(shown.model_dump_json()) == set()
+    assert shown.summary == derive(shown), "so that it verifies"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_secret_is_in_what_is_published_nor_in_what_is_said_before(form: str):
+    shown = redacted(full_of_secrets(), NAMES)
+    assert secrets_in(FORMATS[form]([shown])) == set()
+    disclosure = Disclosure()
+    disclosure.add(SWEEP_SAID[form](shown))
+    assert secrets_in(str(disclosure.lines())) == set()
 
 
 # ---------------------------------------------------------------- comparing

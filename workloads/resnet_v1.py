@@ -69,6 +69,7 @@ def _conv_norm(x: Tensor, filters: int, kernel: int, strides: int = 1, groups: i
 def _squeeze_excite(x: Tensor) -> Tensor:
     """Scales each channel by what the means of all channels say of it."""
     channels = x.shape[-1]
-    scale = layers.GlobalAveragePooling2D(keepdims=True)(x)  # 1 x 1
+    scale = layers.GlobalAveragePooling2D()(x)
     scale = Dense(channels // SQUEEZE, activation="relu")(scale)
-    return x * Dense(channels, activation="sigmoid")(scale)
+    scale = Dense(channels, activation="sigmoid")(scale)
+    return x * layers.Reshape((1, 1, channels))(scale)

@@ -53,7 +53,8 @@ class ClassifierSession:
         """Draws images and labels on the device, and runs the first pass."""
         count, classes = batch.target.shape if batch.target is not None else (0, 0)
         self._images = tf.random.uniform(batch.input.shape, -1, 1)
-        self._labels = tf.random.uniform((count,), maxval=classes, dtype=tf.int32)
+        # TensorFlow keeps int32 on the host, and would copy it in every step.
+        self._labels = tf.random.uniform((count,), maxval=classes, dtype=tf.int64)
         self.resident_pass()
         self.sync()
 

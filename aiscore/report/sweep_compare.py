@@ -14,7 +14,7 @@ from aiscore.report.sweep_rows import (
     ratio,
     way_title,
 )
-from aiscore.results.sweep import LineSummary, Sweep
+from aiscore.results.sweep import Sweep
 from aiscore.results.sweep_summary import Speeds, setup_of, speeds, summary_of
 from aiscore.scoring import throughput
 from aiscore.scoring.compare import NOISE_FLOOR, Verdict, judge
@@ -125,7 +125,7 @@ def point_lines(compared: ComparedSweeps) -> list[list[str]]:
 def largest_lines(compared: ComparedSweeps) -> list[list[str]]:
     """Of each line for which a side has sought it, the largest batch of each side."""
     found = [
-        {_line_of(line): line.largest for line in summary_of(sweep).lines if line.largest}
+        {line.line: line.largest for line in summary_of(sweep).lines if line.largest}
         for sweep in compared.sweeps
     ]
     lines = dict.fromkeys(line for side in found for line in side)
@@ -136,16 +136,6 @@ def largest_lines(compared: ComparedSweeps) -> list[list[str]]:
         ]
         for line in lines
     ]
-
-
-def _line_of(summary: LineSummary) -> Line:
-    return Line(
-        network=summary.network,
-        mode=summary.mode,
-        backend=summary.backend,
-        precision=summary.precision,
-        xla=summary.xla,
-    )
 
 
 def sentences(compared: ComparedSweeps) -> list[str]:

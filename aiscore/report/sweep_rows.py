@@ -8,9 +8,9 @@ from typing import Any
 from aiscore.report.rows import check_text, check_title, three_digits
 from aiscore.results.model import CheckRecord
 from aiscore.results.sweep import LineSummary, PointRecord, PointSummary, Sweep
-from aiscore.results.sweep_summary import GIB, lines, summary_of
+from aiscore.results.sweep_summary import GIB, in_fp32, speeds, summary_of, without_xla
 from aiscore.scoring.compare import NOISE_FLOOR
-from aiscore.spec import Line, Mode, Precision, Status, Xla
+from aiscore.spec import Line, Mode, Status, Xla
 from workloads.sweep import NETWORKS
 
 VERBS = {Mode.TRAINING: "trains", Mode.INFERENCE: "runs"}
@@ -237,11 +237,11 @@ def _largest(line: LineSummary) -> str:
 def sentences(sweep: Sweep) -> list[str]:
     """What the sweep says: of batches, precisions, XLA, and where XLA is unexpectedly slow."""
     found = summary_of(sweep)
-    by_line = {line: _values(sweep, line) for line in lines(sweep.points)}
+    by_line = speeds(sweep.points)
     return [
         *(text for line, values in by_line.items() if (text := _step_sentence(line, values))),
-        *_between(found.lines, _is_fp32, _without_precision),
-        *_between(found.lines, _is_plain, _without_xla),
+        *_between(found.lines, in_fp32, _without_precision),
+        *_between(found.lines, without_xla, _without_xla),
         *(
             f"{line_title(point.line)}: at batch {point.batch} XLA brings"
             f" {figures.xla_below_neighbours:.1f} x less than the batches beside it predict"
@@ -250,15 +250,6 @@ def sentences(sweep: Sweep) -> list[str]:
             if figures.xla_below_neighbours
         ),
     ]
-
-
-def _values(sweep: Sweep, line: Line) -> dict[int, float]:
-    pairs = zip(sweep.points, summary_of(sweep).points, strict=True)
-    return {
-        point.batch: figures.images_per_s
-        for point, figures in pairs
-        if point.line == line and figures.images_per_s is not None
-    }
 
 
 def _step_sentence(line: Line, values: dict[int, float]) -> str:
@@ -276,36 +267,24 @@ def _step_sentence(line: Line, values: dict[int, float]) -> str:
     return f"{line_title(line)}: batch {high} {VERBS[line.mode]} {gain:.1f} x as fast as {low}."
 
 
-def _is_fp32(line: LineSummary, other: LineSummary) -> bool:
-    """Whether the other line is this one in fp32."""
-    same = _key(line)[:3] + _key(line)[4:] == _key(other)[:3] + _key(other)[4:]
-    return same and other.precision is Precision.FP32 and line.precision is not Precision.FP32
-
-
-def _is_plain(line: LineSummary, other: LineSummary) -> bool:
-    """Whether the other line is this one without XLA."""
-    return _key(line)[:4] == _key(other)[:4] and (line.xla, other.xla) == (Xla.ON, Xla.OFF)
-
-
-def _key(line: LineSummary) -> tuple[str, ...]:
-    return (line.network, line.mode, line.backend, line.precision, line.xla)
-
-
 def _between(
     found: Sequence[LineSummary],
-    is_base: Callable[[LineSummary, LineSummary], bool],
+    base_of: Callable[[Line], Line],
     words: Callable[[LineSummary], tuple[str, str, str]],
 ) -> Iterator[str]:
     """The best batch of a line against that of its base."""
-    for line in found:
-        base = next((other for other in found if is_base(line, other)), None)
-        if not (base and line.best_images_per_s and base.best_images_per_s):
+    summaries = {summary.line: summary for summary in found}
+    for line, summary in summaries.items():
+        base = summaries.get(base_of(line))
+        if base is None or base is summary:
             continue
-        gain = line.best_images_per_s / base.best_images_per_s
-        way, name, base_name = words(line)
+        if not (summary.best_images_per_s and base.best_images_per_s):
+            continue
+        gain = summary.best_images_per_s / base.best_images_per_s
+        way, name, base_name = words(summary)
         yield (
             f"{NETWORKS[line.network].title} {line.mode}, {way}: {name} {VERBS[line.mode]}"
-            f" {gain:.1f} x as fast as {base_name} (best batches {line.best_batch} and"
+            f" {gain:.1f} x as fast as {base_name} (best batches {summary.best_batch} and"
             f" {base.best_batch})."
         )
 

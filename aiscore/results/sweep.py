@@ -43,13 +43,17 @@ class PointRecord(TestRecord):
     @property
     def line(self) -> Line:
         """The line that it lies on."""
-        return Line(
-            network=self.network,
-            mode=self.mode,
-            backend=self.backend,
-            precision=self.precision,
-            xla=self.xla,
-        )
+        return _line(self)
+
+
+def _line(of: "PointRecord | LineSummary") -> Line:
+    return Line(
+        network=of.network,
+        mode=of.mode,
+        backend=of.backend,
+        precision=of.precision,
+        xla=of.xla,
+    )
 
 
 class SelectionRecord(Strict):
@@ -118,6 +122,11 @@ class LineSummary(Strict):
     per_price: float | None
     per_gib: float | None
     largest: LargestRecord | None
+
+    @property
+    def line(self) -> Line:
+        """Which it is."""
+        return _line(self)
 
 
 class SweepSummary(Strict):

@@ -1,6 +1,7 @@
 """Files of sweeps: written and checked as those of runs are (``aiscore.results.store``)."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -102,10 +103,9 @@ def _contradictions(sweep: Sweep) -> list[str]:
         return [f"policy.protocol is {sweep.policy.protocol}, but a sweep's points are resident"]
     if sweep.device.kind is DeviceKind.UNKNOWN:
         return ["device.kind is unknown"]
-    ids = [point.id for point in sweep.points]
-    doubled = [id for id in dict.fromkeys(ids) if ids.count(id) > 1]
-    if doubled:
-        return [f"point {doubled[0]!r} stands there twice"]
+    for id, count in Counter(record.id for record in sweep.points).items():
+        if count > 1:
+            return [f"point {id!r} stands there twice"]
     return [problem for point in sweep.points if (problem := _contradiction(sweep, point))]
 
 

@@ -45,7 +45,10 @@ def derive(sweep: Sweep) -> SweepSummary:
         status=_status(sweep),
         checks=make_checks(sweep, []),
         points=[_point(point, sweep, found, slow) for point in sweep.points],
-        lines=[_line(line, sweep, found.get(line, {})) for line in lines(sweep.points)],
+        lines=[
+            _line(line, sweep, points, found.get(line, {}))
+            for line, points in by_line(sweep.points).items()
+        ],
     )
 
 
@@ -77,18 +80,24 @@ def setup_of(sweep: Sweep) -> dict[str, str]:
     return {name: value for name, value in values.items() if name not in ALWAYS_NEW}
 
 
-def lines(points: Iterable[PointRecord]) -> list[Line]:
-    """The lines that have points, in their order."""
-    return list(dict.fromkeys(point.line for point in points))
+def by_line(points: Iterable[PointRecord]) -> dict[Line, list[PointRecord]]:
+    """The lines that have points, in their order, each with its points."""
+    found: dict[Line, list[PointRecord]] = {}
+    for point in points:
+        found.setdefault(point.line, []).append(point)
+    return found
 
 
 def speeds(points: Iterable[PointRecord]) -> Speeds:
     """What the points that are ok say."""
-    found: Speeds = {}
-    for point in sorted(points, key=lambda point: point.batch):
-        if point.status is Status.OK:
-            found.setdefault(point.line, {})[point.batch] = point.batch / figures(point).time
-    return found
+    ok = by_line(point for point in points if point.status is Status.OK)
+    return {
+        line: {
+            point.batch: point.batch / figures(point).time
+            for point in sorted(on_line, key=lambda point: point.batch)
+        }
+        for line, on_line in ok.items()
+    }
 
 
 def fits(points: Iterable[PointRecord]) -> dict[int, bool]:
@@ -96,9 +105,14 @@ def fits(points: Iterable[PointRecord]) -> dict[int, bool]:
     return {point.batch: point.status is Status.OK for point in points if point.status in TRIED}
 
 
-def without_xla(line: Line) -> Line:
+def in_fp32(line: Line) -> Line:
     """The line that differs in that alone."""
-    return replace(line, xla=Xla.OFF)
+    return replace(line, precision=Precision.FP32)
+
+
+def without_xla(line: Line) -> Line:
+    """The line that differs in that alone; where XLA is no choice, the line itself."""
+    return replace(line, xla=Xla.OFF) if line.xla is Xla.ON else line
 
 
 def xla_speedups(found: Speeds) -> Speeds:
@@ -141,10 +155,8 @@ def _point(point: PointRecord, sweep: Sweep, found: Speeds, slow: Speeds) -> Poi
             "interval": interval,
             "interval_kind": interval and "passes",
             "scaling": _scaling(batch, found[line]),
-            "precision_speedup": _against(replace(line, precision=Precision.FP32), point, found),
-            "xla_speedup": _against(without_xla(line), point, found)
-            if line.xla is Xla.ON
-            else None,
+            "precision_speedup": _against(in_fp32(line), point, found),
+            "xla_speedup": _against(without_xla(line), point, found),
             "xla_below_neighbours": slow.get(line, {}).get(batch),
             "tflops": _flop(line) * speed / TERA,
             "images_per_j": batch / energy if energy and energy > 0 else None,
@@ -179,11 +191,12 @@ def _flop(line: Line) -> float:
     return sweeps * networks.point(line.network, line.mode, 1).gflop * GIGA
 
 
-def _line(line: Line, sweep: Sweep, values: Mapping[int, float]) -> LineSummary:
+def _line(
+    line: Line, sweep: Sweep, points: Sequence[PointRecord], values: Mapping[int, float]
+) -> LineSummary:
     best = max(values, key=values.__getitem__, default=None)
     speed = None if best is None else values[best]
     price, memory = sweep.run.price, sweep.device.memory_bytes
-    on_line = [point for point in sweep.points if point.line == line]
     return LineSummary(
         network=line.network,
         mode=line.mode,
@@ -194,7 +207,7 @@ def _line(line: Line, sweep: Sweep, values: Mapping[int, float]) -> LineSummary:
         best_images_per_s=speed,
         per_price=speed / price.amount if speed and price else None,
         per_gib=speed / (memory / GIB) if speed and memory else None,
-        largest=_largest(on_line) if sweep.selection.largest else None,
+        largest=_largest(points) if sweep.selection.largest else None,
     )
 
 
@@ -221,4 +234,5 @@ def _status(sweep: Sweep) -> Progress:
         return "interrupted"
     ok = [point for point in sweep.points if point.status is Status.OK]
     asked_for = {point.id for point in ok}.issuperset(sweep.run.requested)
-    return "complete" if asked_for and set(lines(ok)) == set(lines(sweep.points)) else "partial"
+    everywhere = by_line(ok).keys() == by_line(sweep.points).keys()
+    return "complete" if asked_for and everywhere else "partial"
