@@ -312,7 +312,7 @@ def test_a_worker_that_prints_megabytes_leaves_its_last_lines(script):
 
 def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
     class Saboteur(Notebook):
-        def begin(self, plan) -> None:
+        def begin(self, trials) -> None:
             monkeypatch.setattr(process.subprocess, "Popen", no_room)
 
     outcome = start("1", Saboteur())

@@ -9,6 +9,7 @@ from aiscore.scoring.throughput import (
     RESOLUTION,
     below_neighbours,
     bounds,
+    growth,
     next_try,
     predicted,
 )
@@ -60,12 +61,17 @@ def test_the_largest_is_known_to_a_sixteenth_and_never_too_large(room: int, know
 
 
 def test_a_value_is_predicted_by_the_batches_beside_it():
-    values = {32: 1.0, 64: 9.0, 128: 4.0}
-    assert predicted(64, values) == pytest.approx(2.0), "half way in a logarithmic scale"
-    assert predicted(32, values) == 4.0, "at an end the lower one of the nearest two"
-    assert predicted(128, values) == 1.0
-    assert predicted(96, values) == pytest.approx(9 ** (1 - 0.58496) * 4**0.58496, rel=1e-4)
-    assert predicted(32, {32: 1.0, 64: 2.0}) is None, "one neighbour may itself be the odd one"
+    found = predicted({32: 1.0, 64: 9.0, 128: 4.0, 192: 5.0, 256: 7.0})
+    assert found[64] == pytest.approx(2.0), "half way in a logarithmic scale"
+    assert found[32] == 4.0, "at an end the lower one of the nearest two"
+    assert found[256] == 4.0
+    assert found[192] == pytest.approx(4 ** (1 - 0.58496) * 7**0.58496, rel=1e-4)
+    assert predicted({32: 1.0, 64: 2.0}) == {}, "one neighbour may itself be the odd one"
+
+
+def test_growth_is_from_one_batch_to_the_next():
+    assert growth({128: 275.0, 96: 110.0, 192: 440.0}) == {128: 2.5, 192: 1.6}
+    assert growth({32: 1.0}) == {}
 
 
 def test_only_what_is_clearly_slower_is_named():

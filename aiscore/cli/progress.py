@@ -6,14 +6,13 @@ between: the display must not take a core from the measured process.
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from aiscore.cli.main import discard
-from aiscore.execution.plan import Plan
 from aiscore.execution.runner import Observer
 from aiscore.report import escape
 from aiscore.results.model import TestRecord
@@ -52,9 +51,9 @@ class PlainProgress(Observer):
         """On a line of its own."""
         self._print(f"aiscore: {escape.terminal(text)}")
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, trials: Sequence[Trial]) -> None:
         """Learns how many tests there are in this round."""
-        self._total, self._ended = len(plan.trials), 0
+        self._total, self._ended = len(trials), 0
 
     def added(self, count: int) -> None:
         """Learns that there are more."""
@@ -91,9 +90,9 @@ class LiveProgress(PlainProgress):
         """As above."""
         self.note(f"measuring what {device} can do at most")
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, trials: Sequence[Trial]) -> None:
         """Starts to draw."""
-        super().begin(plan)
+        super().begin(trials)
         from rich.console import Console
         from rich.live import Live
 

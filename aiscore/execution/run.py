@@ -110,7 +110,7 @@ def execute(
                 records,
                 observer,
                 lambda tests, number: Runner(
-                    tests,
+                    tests.trials,
                     lambda trial: job,
                     os.environ,
                     logs,

@@ -1,4 +1,4 @@
-"""Runs a plan in worker processes, and makes a record of every trial.
+"""Runs trials in worker processes, and makes a record of every trial.
 
 One worker does the trials of a network after the other, each network's in a
 process of its own. A failure is charged to the trial in which it happened;
@@ -17,7 +17,6 @@ from typing import Protocol
 
 from aiscore.execution.interrupts import uninterrupted
 from aiscore.execution.memory import Shortage
-from aiscore.execution.plan import Plan
 from aiscore.execution.process import (
     GRACE_S,
     LOG,
@@ -62,7 +61,7 @@ class Observer:
     def measuring_roof(self, device: str) -> None:
         """What the device can do at most is being measured, which takes seconds."""
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, trials: Sequence[Trial]) -> None:
         """The tests are about to run."""
 
     def added(self, count: int) -> None:
@@ -116,7 +115,7 @@ class _Failed(Exception):
 
 
 class Runner:
-    """One round of a plan; ``records`` gets every trial that has ended.
+    """One round of these trials; ``records`` gets every trial that has ended.
 
     ``job_of`` a trial is what its worker is told, less network and trials. Trials
     of one network and job share a process. What ``following`` gives for a record
@@ -127,7 +126,7 @@ class Runner:
 
     def __init__(
         self,
-        plan: Plan,
+        trials: Sequence[Trial],
         job_of: JobOf,
         caller_environment: Mapping[str, str],
         logs: Path,
@@ -146,8 +145,8 @@ class Runner:
         self.interrupted = False
         self._records = records
         self._round_number = round_number
-        self._plan = plan
-        self._pending = deque(plan.trials)
+        self._trials = trials
+        self._pending = deque(trials)
         self._job_of = job_of
         self._following = following
         self._caller_environment = caller_environment
@@ -168,9 +167,9 @@ class Runner:
         self._telemetry: TelemetryRecord | None = None
 
     def run(self) -> None:
-        """Runs every trial of the plan; an interrupt ends it, with a record of each."""
+        """Runs every trial; an interrupt ends it, with a record of each."""
         try:
-            self._observer.begin(self._plan)
+            self._observer.begin(self._trials)
             while self._pending:
                 lack = self._lacks(self._pending[0].test)
                 if lack is None:

@@ -22,7 +22,6 @@ from aiscore.execution.output import (
     check_writable,
     default_path,
 )
-from aiscore.execution.plan import Plan
 from aiscore.execution.process import SILENCE_LIMIT_S, log_directory, worker_environment
 from aiscore.execution.request import AUTO
 from aiscore.execution.resume import differing, machine_setup
@@ -42,7 +41,7 @@ from aiscore.results.sweep import PointRecord, SelectionRecord, Sweep, point_id
 from aiscore.results.sweep_store import save
 from aiscore.results.sweep_summary import TRIED, fits, summarise
 from aiscore.scoring.throughput import next_try
-from aiscore.spec import Device, DeviceKind, Line, Options, Protocol, Status, Suite, Trial, Xla
+from aiscore.spec import Device, DeviceKind, Line, Options, Protocol, Status, Trial, Xla
 from aiscore.system import gpu, host, software
 from aiscore.system.monitor import open_monitor
 from workloads.sweep import point
@@ -173,7 +172,7 @@ def execute(
         ):
             begin = time.monotonic()
             runner = Runner(
-                Plan(Suite.FULL, tuple(course.due())),
+                course.due(),
                 lambda trial: _job(request, device, course.line_of(trial), trial),
                 os.environ,
                 logs,

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from aiscore.report.rows import check_text, check_title, three_digits
 from aiscore.results.model import CheckRecord
 from aiscore.results.sweep import LineSummary, PointRecord, PointSummary, Sweep
 from aiscore.results.sweep_summary import GIB, in_fp32, speeds, summary_of, without_xla
+from aiscore.scoring import throughput
 from aiscore.scoring.compare import NOISE_FLOOR
 from aiscore.spec import Line, Mode, Status, Xla
 from workloads.sweep import NETWORKS
@@ -255,10 +255,11 @@ def sentences(sweep: Sweep) -> list[str]:
 def _step_sentence(line: Line, values: dict[int, float]) -> str:
     """The largest step from one batch to the next, if it is one."""
     batches = sorted(values)
-    steps = [(values[high] / values[low], low, high) for low, high in pairwise(batches)]
+    steps = throughput.growth(values)
     if not steps:
         return ""
-    gain, low, high = max(steps)
+    high = max(steps, key=steps.__getitem__)
+    low, gain = batches[batches.index(high) - 1], steps[high]
     if gain < 1 + NOISE_FLOOR:
         return (
             f"{line_title(line)}: from {batches[0]} to {batches[-1]} no batch {VERBS[line.mode]}"

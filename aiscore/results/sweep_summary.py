@@ -40,11 +40,12 @@ def summary_of(sweep: Sweep) -> SweepSummary:
 def derive(sweep: Sweep) -> SweepSummary:
     """The summary that the samples give, whatever the file says."""
     found = speeds(sweep.points)
+    steps = {line: throughput.growth(values) for line, values in found.items()}
     slow = xla_below_neighbours(found)
     return SweepSummary(
         status=_status(sweep),
         checks=make_checks(sweep, []),
-        points=[_point(point, sweep, found, slow) for point in sweep.points],
+        points=[_point(point, sweep, found, steps, slow) for point in sweep.points],
         lines=[
             _line(line, sweep, points, found.get(line, {}))
             for line, points in by_line(sweep.points).items()
@@ -131,7 +132,9 @@ def xla_below_neighbours(found: Speeds) -> Speeds:
     }
 
 
-def _point(point: PointRecord, sweep: Sweep, found: Speeds, slow: Speeds) -> PointSummary:
+def _point(
+    point: PointRecord, sweep: Sweep, found: Speeds, steps: Speeds, slow: Speeds
+) -> PointSummary:
     timed = point.ok_rounds if point.status is Status.OK else point.rounds
     summary = PointSummary(
         id=point.id,
@@ -154,7 +157,7 @@ def _point(point: PointRecord, sweep: Sweep, found: Speeds, slow: Speeds) -> Poi
             "images_per_s": speed,
             "interval": interval,
             "interval_kind": interval and "passes",
-            "scaling": _scaling(batch, found[line]),
+            "scaling": steps[line].get(batch),
             "precision_speedup": _against(in_fp32(line), point, found),
             "xla_speedup": _against(without_xla(line), point, found),
             "xla_below_neighbours": slow.get(line, {}).get(batch),
@@ -171,11 +174,6 @@ def _interval(estimate: score.Estimate, batch: int) -> tuple[float, float] | Non
         return None
     low_s, high_s = score.interval(estimate.time, estimate.error)
     return (batch / high_s, batch / low_s) if low_s > 0 else None
-
-
-def _scaling(batch: int, line: Mapping[int, float]) -> float | None:
-    smaller = [other for other in line if other < batch]
-    return line[batch] / line[max(smaller)] if smaller else None
 
 
 def _against(other: Line, point: PointRecord, found: Speeds) -> float | None:
