@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from aiscore.spec import (
     Device,
     DeviceKind,
+    Mode,
     Options,
     Policy,
     Precision,
@@ -20,6 +21,7 @@ from aiscore.spec import (
     Protocol,
     Status,
     Suite,
+    TestSpec,
 )
 
 
@@ -27,8 +29,9 @@ from aiscore.spec import (
 class Job:
     """What a worker has to do. Without ``network`` it only describes the backend.
 
-    ``trials``: the ids of tests, each with its protocol, in order. ``policies``
-    holds one for each of these protocols. With ``count_operations`` each test
+    ``trials``: the ids of tests, each with its protocol, in order; ``tests`` are
+    those of them that no suite has. ``policies`` holds one for each of these
+    protocols. With ``count_operations`` each test
     ends with a pass in which its operations are counted. With ``roof`` the
     worker measures what the device can do, and runs no test.
     """
@@ -38,6 +41,7 @@ class Job:
     roof: bool = False
     network: str | None = None
     trials: tuple[tuple[str, Protocol], ...] = ()
+    tests: tuple[TestSpec, ...] = ()
     device: Device | None = None
     options: Options = field(default_factory=Options)
     policies: tuple[Policy, ...] = (Policy(),)
@@ -58,6 +62,7 @@ class Job:
             backend=data.pop("backend"),
             suite=Suite(data.pop("suite")),
             trials=tuple((test, Protocol(protocol)) for test, protocol in data.pop("trials")),
+            tests=tuple(map(_test_from_dict, data.pop("tests"))),
             device=None if device is None else device_from_dict(device),
             options=Options(**{**options, "precision": Precision(options["precision"])}),
             policies=tuple(
@@ -66,6 +71,12 @@ class Job:
             ),
             **data,
         )
+
+
+def _test_from_dict(data: dict[str, Any]) -> TestSpec:
+    target = data["target"]
+    shapes = {"input": tuple(data["input"]), "target": None if target is None else tuple(target)}
+    return TestSpec(**{**data, **shapes, "mode": Mode(data["mode"])})
 
 
 def device_from_dict(data: dict[str, Any]) -> Device:

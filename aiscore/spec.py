@@ -45,6 +45,14 @@ class Precision(StrEnum):
     BF16 = "bf16"
 
 
+class Xla(StrEnum):
+    """Whether a whole step is one program of XLA; ``ALWAYS``: the framework knows nothing else."""
+
+    OFF = "off"
+    ON = "on"
+    ALWAYS = "always"
+
+
 class Probe(StrEnum):
     """Work of known size that shows what a device can do at most (``aiscore.roof``)."""
 
@@ -158,6 +166,17 @@ class Trial:
 
     test: TestSpec
     protocol: Protocol = Protocol.CLASSIC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a throughput sweep: all that its points have in common but the batch."""
+
+    network: str
+    mode: Mode
+    backend: str
+    precision: Precision
+    xla: Xla
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,9 +30,11 @@ from aiscore.backends.base import (
     Advising,
     Backend,
     Batch,
+    Classifying,
     Counting,
     Measurable,
     MissingFramework,
+    ResidentSession,
     Session,
     Simulated,
 )
@@ -49,7 +51,7 @@ from aiscore.messages import (
 )
 from aiscore.sampling import NS_PER_S, Clock, sample, sample_blocks
 from aiscore.spec import Device, DeviceKind, Options, Protocol, Status, TestSpec, Trial
-from workloads import suite
+from workloads import suite, sweep
 
 Send = Callable[[Message], None]
 PARENT_GONE = 3
@@ -175,10 +177,14 @@ class NetworkRun:
 
     def __post_init__(self) -> None:
         network = self.job.network
-        rows = {test.id: test for test in suite.TESTS[self.job.suite] if test.network == network}
+        rows = {
+            test.id: test
+            for test in (*suite.TESTS[self.job.suite], *self.job.tests)
+            if test.network == network
+        }
         self.trials = [Trial(test=rows[id], protocol=protocol) for id, protocol in self.job.trials]
         self.policies = {policy.protocol: policy for policy in self.job.policies}
-        self.session: Session | None = None
+        self.session: ResidentSession | None = None
         self.clock_ns: Clock = time.perf_counter_ns
         self.make_batch = _make_batch
         if isinstance(self.backend, Simulated):
@@ -221,8 +227,7 @@ class NetworkRun:
         self.send(Phase(test=test.id, phase="prepare"))
         begin = self.clock_ns()
         if self.session is None:
-            network = suite.NETWORKS[test.network]
-            self.session = self.backend.open(network, self.device, self.job.options, self.job.seed)
+            self.session = self._open(test.network)
         batch = self.make_batch(test, self.job.seed)
         self.session.prepare(test, batch)
         if trial.protocol is Protocol.RESIDENT:
@@ -245,9 +250,20 @@ class NetworkRun:
             error_message=problem,
         )
 
-    def _sample(self, trial: Trial, session: Session, batch: Batch) -> None:
+    def _open(self, name: str) -> ResidentSession:
+        """A session of a network of the suite, or of one of the throughput sweep."""
+        network = suite.NETWORKS.get(name)
+        if network is not None:
+            return self.backend.open(network, self.device, self.job.options, self.job.seed)
+        if not isinstance(self.backend, Classifying):
+            raise NotImplementedError(f"the {self.job.backend} backend trains no classifiers")
+        return self.backend.open_classifier(
+            sweep.NETWORKS[name], self.device, self.job.options, self.job.seed
+        )
+
+    def _sample(self, trial: Trial, session: ResidentSession, batch: Batch) -> None:
         test, policy = trial.test.id, self.policies[trial.protocol]
-        if trial.protocol is Protocol.CLASSIC:
+        if trial.protocol is Protocol.CLASSIC and isinstance(session, Session):
             sample(
                 session.classic_pass,
                 batch,
@@ -301,7 +317,7 @@ def defect(output: np.ndarray, test: TestSpec) -> str | None:
 def _make_batch(test: TestSpec, seed: int) -> Batch:
     from workloads import data
 
-    return data.make_batch(test, seed)
+    return data.shape_only(test) if test.network in sweep.NETWORKS else data.make_batch(test, seed)
 
 
 def _is_unwritten(error: Exception, test: TestSpec) -> bool:

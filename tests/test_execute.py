@@ -296,7 +296,7 @@ def test_the_end_of_the_log_stays_with_the_failure(script):
 
 def test_workers_that_cannot_start_any_more_fail_their_tests(script, monkeypatch):
     class Saboteur(Notebook):
-        def begin(self, plan) -> None:
+        def begin(self, trials) -> None:
             script(start="exit")
 
     result = run("1,2.1", observer=Saboteur())
@@ -308,7 +308,7 @@ def test_workers_that_cannot_start_any_more_fail_their_tests(script, monkeypatch
 
 def test_a_device_that_goes_away_fails_the_tests_that_are_left(script):
     class Saboteur(Notebook):
-        def begin(self, plan) -> None:
+        def begin(self, trials) -> None:
             script(devices=[])
 
     result = run("1.1", observer=Saboteur())
@@ -319,7 +319,7 @@ def test_a_device_that_goes_away_fails_the_tests_that_are_left(script):
 
 def test_a_worker_that_hangs_at_its_start_is_a_timeout(script):
     class Saboteur(Notebook):
-        def begin(self, plan) -> None:
+        def begin(self, trials) -> None:
             script(start="hang")
 
     assert statuses(run("1.1", observer=Saboteur(), silence_limit_s=1)) == {"1.1": "timeout"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from aiscore.errors import UserError
-from aiscore.execution import journal, process, run, saving
+from aiscore.execution import journal, process, run
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, read
 from aiscore.execution.process import Worker
@@ -131,7 +131,7 @@ def test_a_result_that_cannot_be_saved_is_in_its_journal(script, monkeypatch):
         raise UserError(f"cannot write {path}: No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(saving, "save", refuse)
+        patch.setattr(run, "save", refuse)
         outcome = start()
     assert outcome.unsaved is not None
     assert outcome.unsaved.advice == (
@@ -146,14 +146,14 @@ def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(Journal, "append", no_room)
     monkeypatch.setattr(Journal, "is_whole", lambda journal: False)
-    save = saving.save
+    save = run.save
 
     def refuse_here(made, path):
         if path == OUTPUT:
             raise UserError(f"cannot write {path}: No space left on device")
         save(made, path)
 
-    monkeypatch.setattr(saving, "save", refuse_here)
+    monkeypatch.setattr(run, "save", refuse_here)
     notebook = Notebook()
     outcome = start(observer=notebook)
     assert sum("the run goes on" in note for note in notebook.notes) == 4
@@ -312,7 +312,7 @@ def test_a_worker_that_prints_megabytes_leaves_its_last_lines(script):
 
 def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
     class Saboteur(Notebook):
-        def begin(self, plan) -> None:
+        def begin(self, trials) -> None:
             monkeypatch.setattr(process.subprocess, "Popen", no_room)
 
     outcome = start("1", Saboteur())

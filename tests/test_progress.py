@@ -3,9 +3,8 @@
 import pytest
 
 from aiscore.cli.progress import LiveProgress, PlainProgress, clock, describe
-from aiscore.execution.plan import Plan
 from aiscore.results.model import ErrorRecord, RoundRecord, TestRecord
-from aiscore.spec import Status, Suite, Trial
+from aiscore.spec import Status, Trial
 from workloads.suite import FULL
 
 TRIALS = tuple(Trial(test=test) for test in FULL)
@@ -37,7 +36,7 @@ def test_a_failed_test_shows_why_on_one_line():
 
 def test_plain_lines_count_the_tests(capsys):
     progress = PlainProgress()
-    progress.begin(Plan(Suite.FULL, TRIALS[:2]))
+    progress.begin(TRIALS[:2])
     progress.started(TRIALS[0])
     progress.ended(record())
     progress.ended(record(Status.INTERRUPTED))
@@ -49,7 +48,7 @@ def test_the_live_line_names_test_elapsed_and_what_is_left(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     progress = LiveProgress()
-    progress.begin(Plan(Suite.FULL, TRIALS[:4]))
+    progress.begin(TRIALS[:4])
     try:
         progress.started(TRIALS[0])
         now[0] += 60

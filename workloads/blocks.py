@@ -60,7 +60,8 @@ class Conv2D(layers.Conv2D):
     Frameworks fuse that BiasAdd with what follows. A 1 x 1 kernel needs SAME
     too: VALID hides from Grappler that input and output have the same size.
     A dilated convolution on TensorFlow is the original's: the space to the
-    batch, a dense convolution, and back.
+    batch, a dense convolution, and back. A grouped one is TensorFlow's own op:
+    Keras would compile each of them with XLA, unasked.
     """
 
     def __init__(
@@ -85,6 +86,8 @@ class Conv2D(layers.Conv2D):
                 lambda x, _, padding: tf.nn.conv2d(x, kernel, 1, padding),
                 filter_shape=kernel.shape,
             )
+        if BACKEND == "tensorflow" and self.groups > 1:
+            return tf.nn.conv2d(inputs, kernel, self.strides, self.padding.upper())
         return super().convolution_op(inputs, kernel)
 
     def call(self, inputs: Tensor) -> Tensor:
@@ -140,6 +143,71 @@ class BatchNorm(layers.Layer):
         mean, variance, beta = map(read, (self.mean, self.variance, self.beta))
         y = ops.batch_normalization(x, mean, variance, -1, beta, read(gamma), self.epsilon)
         return ops.cast(y, x.dtype)
+
+    def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
+        """The input's shape."""
+        return input_shape
+
+
+class TrainedBatchNorm(layers.Layer):
+    """Batch norm with the statistics of the batch while training, which move the averages.
+
+    In inference it normalises by the averages. gamma and beta are trained; all
+    of its weights stay float32 in mixed precision, and so do the statistics. The
+    variance that moves the average is the unbiased one, as in cuDNN and PyTorch.
+    On TensorFlow it is one fused op.
+    """
+
+    momentum = 0.9
+    epsilon = 1e-5
+
+    def build(self, input_shape: Sequence[Any]) -> None:
+        """One number per channel in each vector."""
+        vector = partial(self.add_weight, shape=(input_shape[-1],), autocast=False)
+        self.gamma = vector(name="gamma", initializer="ones")
+        self.beta = vector(name="beta", initializer="zeros")
+        self.mean = vector(name="mean", initializer="zeros", trainable=False)
+        self.variance = vector(name="variance", initializer="ones", trainable=False)
+
+    def call(self, x: Tensor, training: bool = False) -> Tensor:
+        """Same shape out."""
+        weights = tuple(map(read, (self.gamma, self.beta, self.mean, self.variance)))
+        if not training:
+            y, _, _ = self._normalise(x, weights, training)
+            return y
+        y, mean, variance = self._normalise(x, weights, training)
+        self.mean.assign(mean)
+        self.variance.assign(variance)
+        return y
+
+    def _normalise(
+        self, x: Tensor, weights: Sequence[Tensor], training: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The normalised map, and the averages after it."""
+        moves = 1 - self.momentum
+        gamma, beta, mean, variance = weights
+        if BACKEND == "tensorflow":
+            factor = {"exponential_avg_factor": moves} if training else {}
+            fused = tf.compat.v1.nn.fused_batch_norm
+            made: tuple[Tensor, Tensor, Tensor] = fused(
+                x, *weights, epsilon=self.epsilon, is_training=training, **factor
+            )
+            return made
+        number = ops.cast(x, "float32")
+        if training:
+            of_batch = ops.mean(number, (0, 1, 2))
+            spread = ops.mean(ops.square(number), (0, 1, 2)) - ops.square(of_batch)
+            elements = math.prod(x.shape[:-1])
+            unbiased = spread * (elements / max(1, elements - 1))
+            moved = (
+                mean + moves * (of_batch - mean),
+                variance + moves * (unbiased - variance),
+            )
+            mean, variance = of_batch, spread
+        else:
+            moved = (mean, variance)
+        y = (number - mean) * (ops.rsqrt(variance + self.epsilon) * gamma) + beta
+        return ops.cast(y, x.dtype), *moved
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> Sequence[Any]:
         """The input's shape."""

@@ -20,6 +20,8 @@ Call = Callable[[], object]
 
 LEARNING_RATE = 1e-4  # of Adam, whose other numbers are its defaults
 LOSS_SCALE = 2.0**15  # at first, for a mean of squares
+SGD_RATE, MOMENTUM, WEIGHT_DECAY = 0.01, 0.9, 1e-4  # of classifiers
+CROSS_ENTROPY_SCALE = 128.0  # of float16, and fixed: that of NVIDIA's ResNet-50 v1.5
 KERAS_POLICIES = {Precision.FP16: "mixed_float16", Precision.BF16: "mixed_bfloat16"}
 TF32_CAPABILITY = (8, 0)
 
@@ -52,7 +54,7 @@ def without_tf32(device: Device, capability: tuple[int, int] | None) -> str | No
 
 
 @runtime_checkable
-class Session(Protocol):
+class ResidentSession(Protocol):
     """One network on one device: its tests are prepared and run in order.
 
     Whatever the framework turns out not to have is a NotImplementedError.
@@ -60,10 +62,6 @@ class Session(Protocol):
 
     def prepare(self, test: TestSpec, batch: Batch) -> None:
         """Builds and compiles what this test needs. Nothing of it is timed."""
-        ...
-
-    def classic_pass(self, batch: Batch) -> "np.ndarray | None":
-        """Host batch in, host output out (training: a step, and nothing out)."""
         ...
 
     def place(self, batch: Batch) -> None:
@@ -95,6 +93,15 @@ class Session(Protocol):
 
 
 @runtime_checkable
+class Session(ResidentSession, Protocol):
+    """A session that has the original's passes too."""
+
+    def classic_pass(self, batch: Batch) -> "np.ndarray | None":
+        """Host batch in, host output out (training: a step, and nothing out)."""
+        ...
+
+
+@runtime_checkable
 class Backend(Protocol):
     """A framework that can run the networks."""
 
@@ -118,6 +125,23 @@ class Backend(Protocol):
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Whether this error of the framework means that memory ran out."""
+        ...
+
+
+@runtime_checkable
+class Classifying(Protocol):
+    """A backend that also trains classifiers as they are trained (docs/throughput.md)."""
+
+    def open_classifier(
+        self, network: Network, device: Device, options: Options, seed: int
+    ) -> ResidentSession:
+        """Builds the network with seeded weights, ready for one test.
+
+        A training step: batch norm by the batch, softmax cross-entropy, SGD with
+        momentum and weight decay. The session makes its own images and labels on
+        the device when it places the batch, of which only the shape counts, and
+        runs the first pass then, which compiles.
+        """
         ...
 
 

@@ -16,11 +16,13 @@ optional::
                        "failure": "oom",          one of FAILURES
                        "at_pass": 2,              from 0, which is the default
                        "operations": 500,         that one pass has
+                       "image_bytes": 1e9,        that one image takes: too many are an oom
                        "resident": {...}},        the same of its resident passes
                "*": {...}}}                       every test that is not named
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -155,7 +157,13 @@ class FakeBackend:
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> "FakeSession":
         """A session that needs nothing."""
-        return FakeSession(self)
+        return FakeSession(self, (device.memory_bytes or math.inf) * (options.memory_fraction or 1))
+
+    def open_classifier(
+        self, network: Network, device: Device, options: Options, seed: int
+    ) -> "FakeSession":
+        """The same."""
+        return self.open(network, device, options, seed)
 
     def probes(self, device: Device, options: Options) -> "FakeProbes":
         """As scripted."""
@@ -214,13 +222,17 @@ class FakeProbes:
 class FakeSession:
     """One network that is not there."""
 
-    def __init__(self, backend: FakeBackend) -> None:
+    def __init__(self, backend: FakeBackend, room_bytes: float = math.inf) -> None:
         self._backend = backend
+        self._room_bytes = room_bytes
 
     def prepare(self, test: TestSpec, batch: Batch) -> None:
-        """Takes the rules of this test."""
+        """Takes the rules of this test, and the memory."""
         self._test = test
         rules = self._backend.rules(test)
+        self._taken_bytes = round(test.batch * rules.get("image_bytes", 0))
+        if self._taken_bytes > self._room_bytes:
+            _out_of_memory()
         self._follow(rules, rules.get("passes_ms", default_passes_ms(test)))
 
     def _follow(self, rules: dict[str, Any], passes_ms: list[float]) -> None:
@@ -267,8 +279,8 @@ class FakeSession:
         return operations
 
     def peak_device_bytes(self) -> int | None:
-        """There is no device."""
-        return None
+        """What its images take; without a script there is no device."""
+        return self._taken_bytes or None
 
     def close(self) -> None:
         """Nothing is open."""

@@ -35,6 +35,7 @@ except ModuleNotFoundError as error:
         str(error.name), "pip install 'aiscore[jax]' (NVIDIA: 'aiscore[jax-cuda]')"
     ) from error
 
+from aiscore.backends.jax_classifier import ClassifierSession
 from aiscore.backends.jax_roof import PRODUCTS, JaxProbes
 
 Array = Any
@@ -76,7 +77,15 @@ class JaxBackend:
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
         """Builds the network on the device."""
-        return Session(network, device, options.precision, seed)
+        _set_precision(options.precision)
+        return Session(network, _device(device), options.precision, seed)
+
+    def open_classifier(
+        self, network: Network, device: Device, options: Options, seed: int
+    ) -> ClassifierSession:
+        """Builds the network on the device."""
+        _set_precision(options.precision)
+        return ClassifierSession(network, _device(device), options.precision, seed)
 
     def probes(self, device: Device, options: Options) -> JaxProbes:
         """Its work on that device, in every precision that the device has."""
@@ -87,7 +96,8 @@ class JaxBackend:
         """XLA says so, or an allocation on the host failed."""
         if isinstance(error, MemoryError):
             return True
-        return isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+        says = str(error).lower() if isinstance(error, jax.errors.JaxRuntimeError) else ""
+        return "resource_exhausted" in says or "out of memory" in says
 
 
 def _gpus() -> list[Any]:
@@ -96,6 +106,12 @@ def _gpus() -> list[Any]:
 
 def _device(device: Device) -> Any:
     return jax.devices(device.kind.value)[device.index]
+
+
+def _set_precision(precision: Precision) -> None:
+    """For this process, and for good."""
+    keras.config.set_dtype_policy(KERAS_POLICIES.get(precision, "float32"))
+    jax.config.update("jax_default_matmul_precision", PRODUCTS.get(precision))
 
 
 def _without_tf32(device: Device) -> str | None:
@@ -119,11 +135,9 @@ class Optimizer(NamedTuple):
 class Session:
     """One network on one device: all of its tests share the weights."""
 
-    def __init__(self, network: Network, device: Device, precision: Precision, seed: int) -> None:
-        keras.config.set_dtype_policy(KERAS_POLICIES.get(precision, "float32"))
-        jax.config.update("jax_default_matmul_precision", PRODUCTS.get(precision))
+    def __init__(self, network: Network, device: Any, precision: Precision, seed: int) -> None:
         keras.utils.set_random_seed(seed)
-        self._device = _device(device)
+        self._device = device
         self._scales_loss = precision is Precision.FP16
         with jax.default_device(self._device):
             model = importlib.import_module(f"workloads.{network.name}").build()

@@ -37,6 +37,7 @@ except ModuleNotFoundError as error:
         str(error.name), "pip install 'aiscore[cpu]' (NVIDIA: 'aiscore[cuda]')"
     ) from error
 
+from aiscore.backends.tensorflow_classifier import ClassifierSession
 from aiscore.backends.tensorflow_roof import TensorFlowProbes
 
 GPU = "GPU:0"  # the parent lets a worker see one
@@ -86,12 +87,15 @@ class TensorFlowBackend:
 
     def open(self, network: Network, device: Device, options: Options, seed: int) -> "Session":
         """Builds the network, its graph and its session on the device."""
-        _limit_memory(device, options)
-        if options.precision in (Precision.FP32, Precision.TF32):
-            tf.config.experimental.enable_tensor_float_32_execution(
-                options.precision is Precision.TF32
-            )
+        _set_up(device, options)
         return Session(network, options, seed)
+
+    def open_classifier(
+        self, network: Network, device: Device, options: Options, seed: int
+    ) -> ClassifierSession:
+        """Builds the network on the device."""
+        _set_up(device, options)
+        return ClassifierSession(network, options, seed)
 
     def probes(self, device: Device, options: Options) -> TensorFlowProbes:
         """Its work on that device, in every precision that the device has."""
@@ -100,8 +104,11 @@ class TensorFlowBackend:
         return TensorFlowProbes(kinds if _without_tf32(device) else list(Precision))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """TensorFlow says so, or an allocation inside it failed."""
-        return isinstance(error, MemoryError | tf.errors.ResourceExhaustedError)
+        """TensorFlow or a library inside it says so, or an allocation on the host failed."""
+        if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
+            return True
+        says = str(error.message).lower() if isinstance(error, tf.errors.OpError) else ""
+        return "resource_exhausted" in says or "out of memory" in says
 
 
 def _switches() -> dict[str, str]:
@@ -139,6 +146,13 @@ def _without_tf32(device: Device) -> str | None:
     (gpu,) = tf.config.list_physical_devices("GPU")
     details = tf.config.experimental.get_device_details(gpu)
     return without_tf32(device, details.get("compute_capability"))
+
+
+def _set_up(device: Device, options: Options) -> None:
+    """What is this process's for good: its share of the memory, and whether TF32 is allowed."""
+    _limit_memory(device, options)
+    if options.precision in (Precision.FP32, Precision.TF32):
+        tf.config.experimental.enable_tensor_float_32_execution(options.precision is Precision.TF32)
 
 
 def _limit_memory(device: Device, options: Options) -> None:

@@ -1,17 +1,23 @@
 """``aiscore compare``: what differs, who is faster, and by how much."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from aiscore.cli.prices import given_prices, price_options
+from aiscore.cli.prices import given_prices, price_options, with_price
 from aiscore.errors import UserError
+from aiscore.report import sweep_compare
 from aiscore.report.comparisons import LETTERS, Compared, compare_all, compare_document
 from aiscore.report.escape import terminal
+from aiscore.report.sweep_compare import compare_sweeps
+from aiscore.report.sweep_text import render_sweep_comparison
 from aiscore.report.text import render_comparison
 from aiscore.results.reference import find_card
 from aiscore.results.subject import from_card, named
+from aiscore.results.sweep import Sweep
+from aiscore.results.sweep_store import is_sweep, load
 from aiscore.scoring.compare import Verdict
 
 
@@ -57,7 +63,7 @@ def command(
     fail_on: str | None,
     as_json: bool,
 ) -> None:
-    """Compare result files and leaderboard cards with the first of them.
+    """Compare result files and leaderboard cards, or sweeps, with the first of them.
 
     Each side is the path of a result file, or the name of a card: its full
     name, or any part of it that fits no other. Only scores over all of their
@@ -69,6 +75,15 @@ def command(
         raise UserError(
             f"cannot compare {len(sides)}", f"name 2 to {len(LETTERS)} results or cards"
         )
+    if any(is_sweep(Path(side)) for side in sides):
+        given, prices = given_prices(amounts, currency, prices_file, len(sides))
+        if card is not None:
+            raise UserError("--normalize-to is for runs, not for sweeps", "leave it out")
+        sweeps = [
+            with_price(load(Path(side)), price, prices)
+            for side, price in zip(sides, given, strict=True)
+        ]
+        context.exit(_compare_sweeps(sweeps, margin, as_json, fail_on))
     normal = None if card is None else from_card(find_card(card))
     given, prices = given_prices(amounts, currency, prices_file, len(sides))
     subjects = [named(side, prices, price) for side, price in zip(sides, given, strict=True)]
@@ -79,6 +94,19 @@ def command(
         click.echo(render_comparison(compared), nl=False)
     if fail_on:
         context.exit(_failed(compared, Verdict(fail_on)))
+
+
+def _compare_sweeps(
+    sweeps: Sequence[Sweep], margin: float, as_json: bool, fail_on: str | None
+) -> int:
+    """Prints the comparison; 1 if it has what it is to fail on."""
+    compared = compare_sweeps(sweeps, margin)
+    if as_json:
+        click.echo(json.dumps(sweep_compare.compare_document(compared), indent=2))
+    else:
+        click.echo(render_sweep_comparison(compared), nl=False)
+    groups = [group for other in compared.others for group in other.groups]
+    return int(bool(fail_on) and any(group.verdict == fail_on for group in groups))
 
 
 def _failed(compared: Compared, verdict: Verdict) -> int:

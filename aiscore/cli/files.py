@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from aiscore.errors import UserError
 from aiscore.report.escape import terminal
+from aiscore.results import sweep_store
 from aiscore.results.model import Result
 from aiscore.results.store import load_checked, write_bytes, write_text
+from aiscore.results.sweep import Sweep
 
 
 def read_result(path: str) -> tuple[Result, bool]:
@@ -17,6 +20,13 @@ def read_result(path: str) -> tuple[Result, bool]:
     result, mismatches = load_checked(Path(path))
     report_mismatches(path, mismatches)
     return result, not mismatches
+
+
+def read_sweep(path: str) -> tuple[Sweep, bool]:
+    """The same of a sweep."""
+    sweep, mismatches = sweep_store.load_checked(Path(path))
+    report_mismatches(path, mismatches)
+    return sweep, not mismatches
 
 
 def report_mismatches(path: str, mismatches: Iterable[str]) -> None:
@@ -38,6 +48,16 @@ def may_write(path: str, yes: bool) -> None:
 def can_ask() -> bool:
     """Whether somebody is there to answer."""
     return sys.stdin.isatty()
+
+
+def ask(question: str) -> bool:
+    """What somebody answers; without a terminal there is nobody to consent."""
+    return can_ask() and click.confirm(terminal(question), err=True)
+
+
+def is_given(context: click.Context, name: str) -> bool:
+    """Whether the option of that name stands on the command line."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def write(path: str, content: str | bytes) -> None:

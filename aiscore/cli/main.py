@@ -29,6 +29,7 @@ COMMANDS = {
     "publish": "Write a score table of the RESULT files, a page or a picture.",
     "verify": "Check the RESULT files: their schema, and all that is derived from their samples.",
     "tests": "List the tests: network, mode, batch, input, work, size and reference time.",
+    "throughput": "Measure images/s over batches, precisions and XLA.",
     "info": "Show the machine, and what each backend needs.",
 }
 INTERRUPTED = 130

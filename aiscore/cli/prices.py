@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from aiscore.errors import UserError
-from aiscore.results.model import PriceRecord, Result
-from aiscore.results.prices import Prices, price, priced, read_prices
+from aiscore.results.model import PriceRecord
+from aiscore.results.prices import Priceable, Prices, price, priced, read_prices
 
 
 def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,8 +49,8 @@ def given_prices(
     return [price(amount, currency) for amount in amounts] or [None] * count, prices
 
 
-def with_price(result: Result, given: PriceRecord | None, prices: Prices) -> Result:
-    """The result with the given price, else with that of its name, else as it is."""
+def with_price(result: Priceable, given: PriceRecord | None, prices: Prices) -> Priceable:
+    """The result or sweep with the given price, else with that of its name, else as it is."""
     if given is None:
         return priced(result, prices)
     return result.model_copy(update={"run": result.run.model_copy(update={"price": given})})

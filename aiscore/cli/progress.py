@@ -6,12 +6,13 @@ between: the display must not take a core from the measured process.
 
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
 from aiscore.cli.main import discard
-from aiscore.execution.plan import Plan
 from aiscore.execution.runner import Observer
 from aiscore.report import escape
 from aiscore.results.model import TestRecord
@@ -25,15 +26,24 @@ if TYPE_CHECKING:
 REFRESHES_PER_S = 2
 
 
-def observer() -> Observer:
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a trial that runs and one that has ended are told of."""
+
+    title: Callable[[Trial], str]
+    describe: Callable[[TestRecord], str]
+
+
+def observer(words: Words | None = None) -> Observer:
     """The progress that suits stderr."""
-    return LiveProgress() if sys.stderr.isatty() else PlainProgress()
+    return LiveProgress(words) if sys.stderr.isatty() else PlainProgress(words)
 
 
 class PlainProgress(Observer):
     """One line per finished test."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words | None = None) -> None:
+        self._words = words or SUITE
         self._total = 0
         self._ended = 0
 
@@ -41,16 +51,20 @@ class PlainProgress(Observer):
         """On a line of its own."""
         self._print(f"aiscore: {escape.terminal(text)}")
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, trials: Sequence[Trial]) -> None:
         """Learns how many tests there are in this round."""
-        self._total, self._ended = len(plan.trials), 0
+        self._total, self._ended = len(trials), 0
+
+    def added(self, count: int) -> None:
+        """Learns that there are more."""
+        self._total += count
 
     def ended(self, record: TestRecord) -> None:
         """What became of the test."""
         if record.status is Status.INTERRUPTED:
             return  # all that are left are so at once, and the table says so
         self._ended += 1
-        self._print(f"[{self._ended}/{self._total}] {describe(record)}")
+        self._print(f"[{self._ended}/{self._total}] {self._words.describe(record)}")
 
     def _print(self, line: str) -> None:
         try:
@@ -62,8 +76,8 @@ class PlainProgress(Observer):
 class LiveProgress(PlainProgress):
     """The same lines, with the running test below them."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, words: Words | None = None) -> None:
+        super().__init__(words)
         self._live: Live | None = None
         self._trial: Trial | None = None
         self._begin = self._test_begin = time.monotonic()
@@ -76,9 +90,9 @@ class LiveProgress(PlainProgress):
         """As above."""
         self.note(f"measuring what {device} can do at most")
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, trials: Sequence[Trial]) -> None:
         """Starts to draw."""
-        super().begin(plan)
+        super().begin(trials)
         from rich.console import Console
         from rich.live import Live
 
@@ -114,8 +128,9 @@ class LiveProgress(PlainProgress):
         """The running test, the time it took so far, and an estimate of the rest."""
         text = f"[{min(self._ended + 1, self._total)}/{self._total}]"
         if self._trial is not None:
-            shown = title(self._trial.test, self._trial.protocol)
-            text += f" {shown}, {clock(time.monotonic() - self._test_begin)}"
+            text += (
+                f" {self._words.title(self._trial)}, {clock(time.monotonic() - self._test_begin)}"
+            )
         text += f" | elapsed {clock(time.monotonic() - self._begin)}"
         text += f", about {clock(self._left_s())} left" if self._ended else ""
         return text
@@ -142,12 +157,29 @@ def describe(record: TestRecord) -> str:
     """A finished test in words."""
     name = title(record, record.protocol)
     if record.status is not Status.OK:
-        reason = f": {escape.terminal(record.error.message)}" if record.error else ""
-        return f"{name}: {record.status}{reason}"
+        return _ended_badly(name, record)
     time_ms = 1000 * figures(record).time
     digits = 0 if time_ms >= 100 else 1 if time_ms >= 10 else 2
     passes = sum(round_.passes for round_ in record.rounds)
     return f"{name}: {time_ms:.{digits}f} ms, {passes} passes"
+
+
+def describe_point(record: TestRecord) -> str:
+    """A finished point of a sweep in words."""
+    if record.status is not Status.OK:
+        return _ended_badly(record.id, record)
+    speed = record.batch / figures(record).time
+    passes = sum(round_.passes for round_ in record.rounds)
+    return f"{record.id}: {speed:.{0 if speed >= 100 else 1}f} images/s, {passes} passes"
+
+
+def _ended_badly(name: str, record: TestRecord) -> str:
+    reason = f": {escape.terminal(record.error.message)}" if record.error else ""
+    return f"{name}: {record.status}{reason}"
+
+
+SUITE = Words(lambda trial: title(trial.test, trial.protocol), describe)
+SWEEP = Words(lambda trial: trial.test.id, describe_point)
 
 
 def clock(seconds: float) -> str:

@@ -10,12 +10,14 @@ import click
 
 from aiscore.cli.files import can_ask, may_write, report_mismatches, write
 from aiscore.cli.prices import given_prices, price_options
-from aiscore.cli.published import Item, Job, Read, read_entries, read_result
+from aiscore.cli.published import Item, Job, Read, read_entries, read_result, read_sweep
 from aiscore.errors import UserError
 from aiscore.execution.output import check_writable
+from aiscore.report import sweep_export
 from aiscore.report.disclosure import Disclosure
 from aiscore.report.escape import terminal
 from aiscore.report.export import FORMATS
+from aiscore.results.sweep_store import is_sweep
 
 SUFFIXES = {
     ".md": "markdown",
@@ -68,17 +70,21 @@ def command(
 ) -> None:
     """Write a score table of the RESULT files, a page or a picture.
 
-    Markdown, CSV and JSON have a column for each result. HTML is one page that
-    needs no network: all results and the leaderboard's cards, to sort, filter
-    and compare. What the file will say of the machine is shown before it is
-    written.
+    They are of runs, or all of them of sweeps. Markdown, CSV and JSON have a
+    column for each result. HTML is one page that needs no network: all results
+    and the leaderboard's cards, to sort, filter and compare; or the charts and
+    tables of sweeps. What the file will say of the machine is shown before it
+    is written.
     """
     chosen = form or _format_of(output)
     _require_extra(chosen)
     if picture and chosen != "svg":
         raise UserError(f"--picture is for SVG, not for {chosen}", "end PATH in .svg")
+    of_sweeps = is_sweep(Path(results[0]))
+    if picture and of_sweeps:
+        raise UserError("--picture is for runs: a sweep has charts of its own", "leave it out")
     given, prices = given_prices(amounts, currency, prices_file, len(results))
-    paths = _paths(chosen, output, len(results))
+    paths = [output] if of_sweeps else _paths(chosen, output, len(results))
     _check(paths, yes)
     archive = Path(paths[1]).name if paths[1:] else None
     hidden = None if unredacted else _own_names()
@@ -87,7 +93,9 @@ def command(
         for number, (path, price) in enumerate(zip(results, given, strict=True))
     ]
     seen = _Seen()
-    contents = _contents(picture or PICTURES[0], jobs, seen)
+    contents = (
+        _sweep_contents(jobs, seen) if of_sweeps else _contents(picture or PICTURES[0], jobs, seen)
+    )
     _disclose(output, seen, unredacted)
     _agree(paths, yes)
     for path, content in zip(reversed(paths), reversed(contents), strict=True):
@@ -174,6 +182,12 @@ def _contents(picture: str, jobs: Sequence[Job], seen: _Seen) -> Sequence[str | 
 
         return [draw(picture, results, first.prices)]
     return [FORMATS[first.format](results)]
+
+
+def _sweep_contents(jobs: Sequence[Job], seen: _Seen) -> Sequence[str | bytes]:
+    """The same for sweeps."""
+    sweeps = list(seen.items(map(read_sweep, jobs)))
+    return [sweep_export.FORMATS[jobs[0].format](sweeps)]
 
 
 def _disclose(output: str, seen: _Seen, unredacted: bool) -> None:

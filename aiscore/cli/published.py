@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from aiscore.cli.prices import with_price
-from aiscore.report.disclosure import SAID, Facts
+from aiscore.report.disclosure import SAID, SWEEP_SAID, Facts
+from aiscore.results import sweep_store
 from aiscore.results.model import PriceRecord, Result
 from aiscore.results.prices import Prices
 from aiscore.results.privacy import redacted
 from aiscore.results.store import load_checked
+from aiscore.results.sweep import Sweep
+from aiscore.results.sweep_summary import summarise
 
 if TYPE_CHECKING:
     from aiscore.report.page import Entry  # needs jinja2, which not every format does
@@ -57,6 +60,14 @@ def read_result(job: Job) -> Read[Result]:
     priced = with_price(loaded, job.price, job.prices)
     shown = priced if job.hidden is None else redacted(priced, job.hidden)
     return Read(job, shown, SAID[job.format](shown), mismatches)
+
+
+def read_sweep(job: Job) -> Read[Sweep]:
+    """The sweep itself."""
+    loaded, mismatches = sweep_store.load_checked(Path(job.path))
+    priced = summarise(with_price(loaded, job.price, job.prices))
+    shown = priced if job.hidden is None else redacted(priced, job.hidden)
+    return Read(job, shown, SWEEP_SAID[job.format](shown), mismatches)
 
 
 def read_entries(jobs: Sequence[Job]) -> Iterator[Read["Entry"]]:

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from aiscore.cli.files import can_ask
+from aiscore.cli.files import ask, is_given
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
 from aiscore.execution.output import DIRECTORY
 from aiscore.execution.request import PROTOCOLS, Request, request_to_resume, typed
 from aiscore.execution.run import execute
-from aiscore.report import escape, rows, text
+from aiscore.report import rows, text
 from aiscore.sampling import EARLY_STOP_ERROR, EARLY_STOP_PASSES
 from aiscore.scoring.stats import FEWEST_TO_STOP, PRECISION
 from aiscore.spec import RESIDENT_POLICY, Mode, Policy, Precision, Status, Suite
@@ -137,10 +136,10 @@ def command(
     if resume is None:
         request = Request(**typed(options), arguments=tuple(sys.argv[1:]))
     else:
-        given = {name: value for name, value in options.items() if _is_given(context, name)}
+        given = {name: value for name, value in options.items() if is_given(context, name)}
         request = request_to_resume(resume, typed(given))
     progress = observer()
-    outcome = execute(request, progress, lambda question: yes or _ask(question))
+    outcome = execute(request, progress, lambda question: yes or ask(question))
     result = outcome.result
     if as_json:
         click.echo(json.dumps(rows.show_document(result), indent=2))
@@ -153,12 +152,3 @@ def command(
         context.exit(INTERRUPTED)
     if any(test.status is not Status.OK for test in result.records):
         context.exit(NOT_OK)
-
-
-def _is_given(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def _ask(question: str) -> bool:
-    """Without a terminal there is nobody to consent."""
-    return can_ask() and click.confirm(escape.terminal(question), err=True)

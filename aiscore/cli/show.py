@@ -5,10 +5,14 @@ from pathlib import Path
 
 import click
 
-from aiscore.cli.files import read_result
+from aiscore.cli.files import read_result, read_sweep
 from aiscore.cli.prices import given_prices, price_options, with_price
 from aiscore.report.rows import show_document
+from aiscore.report.sweep_rows import sweep_document
+from aiscore.report.sweep_text import render_sweep
 from aiscore.report.text import render_result
+from aiscore.results.sweep_store import is_sweep
+from aiscore.results.sweep_summary import summarise
 
 
 @click.command("show")
@@ -24,15 +28,18 @@ def command(
     prices_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the RESULT file again, recomputed from its samples.
+    """Print the RESULT file, of a run or a sweep, again, recomputed from its samples.
 
     Exits with 1 if the scores stored in the file are not what its samples give.
     """
     (given,), prices = given_prices(amounts, currency, prices_file, count=1)
-    loaded, holds = read_result(result)
-    loaded = with_price(loaded, given, prices)
-    if as_json:
-        click.echo(json.dumps(show_document(loaded), indent=2))
+    if is_sweep(Path(result)):
+        sweep, holds = read_sweep(result)
+        sweep = summarise(with_price(sweep, given, prices))
+        shown = json.dumps(sweep_document(sweep), indent=2) if as_json else render_sweep(sweep)
     else:
-        click.echo(render_result(loaded), nl=False)
+        loaded, holds = read_result(result)
+        loaded = with_price(loaded, given, prices)
+        shown = json.dumps(show_document(loaded), indent=2) if as_json else render_result(loaded)
+    click.echo(shown, nl=as_json)
     context.exit(0 if holds else 1)

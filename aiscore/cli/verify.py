@@ -8,7 +8,7 @@ import click
 
 from aiscore.errors import UserError
 from aiscore.report.escape import terminal
-from aiscore.results.store import check
+from aiscore.results import store, sweep_store
 
 EXIT_CODES = {"holds": 0, "does not hold": 1, "unreadable": 2}
 
@@ -44,6 +44,7 @@ def command(context: click.Context, results: tuple[str, ...], as_json: bool) -> 
 
 def _verify(path: str) -> Verdict:
     try:
+        check = sweep_store.check if sweep_store.is_sweep(Path(path)) else store.check
         problems = check(Path(path))
     except UserError as error:
         return Verdict(path, "unreadable", [f"{error.problem}; {error.advice}"])

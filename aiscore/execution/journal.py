@@ -8,17 +8,20 @@ left behind where a run was cut off.
 import fcntl
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
 from aiscore.errors import UserError
 from aiscore.execution.rounds import Key, join, key
-from aiscore.results import store
+from aiscore.results import store, sweep_store
 from aiscore.results.model import Result, TestRecord
 from aiscore.results.reading import require_sane, unreadable
+from aiscore.results.sweep import PointRecord, Sweep
+
+Record = TypeVar("Record", bound=TestRecord)
 
 
 def journal_path(result_path: Path) -> Path:
@@ -33,7 +36,9 @@ class Journal:
     the tests that are done, are on disk; raises OSError if that fails.
     """
 
-    def __init__(self, path: Path, header: Result, records: Iterable[TestRecord] = ()) -> None:
+    def __init__(
+        self, path: Path, header: Result | Sweep, records: Iterable[TestRecord] = ()
+    ) -> None:
         self.path = path
         self._size = 0  # of the whole lines
         self._unwritten = [_line(header), *map(_line, records)]
@@ -82,6 +87,16 @@ class Journal:
         self._unwritten.clear()
 
 
+def open_journal(path: Path, header: Result | Sweep, records: Iterable[TestRecord]) -> Journal:
+    """The journal of the file of that path; raises UserError if there can be none."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+        return Journal(journal_path(path), header, records)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write {path}: {reason}", "choose another place") from error
+
+
 def read(path: Path) -> Result:
     """The result as far as the journal goes. A last line that was cut off is left out.
 
@@ -90,19 +105,32 @@ def read(path: Path) -> Result:
     header, *lines = _whole_lines(path)
     result = store.parse(path, header)
     records: dict[Key, TestRecord] = {}
-    for number, line in enumerate(lines, start=2):
-        try:
-            record = TestRecord.model_validate_json(line, strict=True)
-        except ValidationError as error:
-            if number == len(lines) + 1:
-                break  # the machine went down while it was written
-            raise UserError(
-                f"{path} is not a journal: line {number} is no test", "run it again"
-            ) from error
+    for record in _records(path, lines, TestRecord):
         records[key(record)] = join(records.get(key(record)), record)
     found = result.with_records(records.values())
     store.require_consistent(path, found)
     return found
+
+
+def read_sweep(path: Path) -> Sweep:
+    """The same of a sweep."""
+    header, *lines = _whole_lines(path)
+    sweep = sweep_store.parse(path, header)
+    found = sweep.with_points(_records(path, lines, PointRecord))
+    sweep_store.require_consistent(path, found)
+    return found
+
+
+def _records(path: Path, lines: Sequence[str], kind: type[Record]) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=2):
+        try:
+            yield kind.model_validate_json(line, strict=True)
+        except ValidationError as error:
+            if number == len(lines) + 1:
+                return  # the machine went down while it was written
+            raise UserError(
+                f"{path} is not a journal: line {number} is no test", "run it again"
+            ) from error
 
 
 def _whole_lines(path: Path) -> list[str]:
@@ -133,6 +161,6 @@ def _lock(file: BinaryIO) -> None:
         return  # this file system knows no locks
 
 
-def _line(item: Result | TestRecord) -> bytes:
+def _line(item: Result | Sweep | TestRecord) -> bytes:
     text = json.dumps(item.model_dump(mode="json"), allow_nan=False, ensure_ascii=False)
     return f"{text}\n".encode(errors="replace")

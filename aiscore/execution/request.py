@@ -74,28 +74,18 @@ class Request:
             )
         if self.rounds < 1:
             raise UserError(f"{self.rounds} rounds measure nothing", "ask for 1 or more")
-        if self.passes is not None and self.passes < 1:
-            raise UserError(f"{self.passes} passes measure nothing", "ask for 1 or more")
-        seconds = self.max_seconds_per_test
-        if seconds is not None and not (math.isfinite(seconds) and seconds >= 0):
-            raise UserError(f"{seconds} s is not a time limit", "give a number of seconds")
-        if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0):
-            raise UserError(f"{self.timeout} s is not a deadline", "give a number of seconds")
-        if self.memory_fraction is not None and not 0 < self.memory_fraction <= 1:
-            raise UserError(
-                f"{self.memory_fraction} is no share of the memory", "give one above 0, up to 1"
-            )
         self.price_record()
-        if not 0 <= self.seed < SEED_LIMIT:
-            raise UserError(f"{self.seed} is not a seed", f"give one from 0 to {SEED_LIMIT - 1}")
+        require_sane(
+            passes=self.passes,
+            max_seconds=self.max_seconds_per_test,
+            timeout=self.timeout,
+            memory_fraction=self.memory_fraction,
+            seed=self.seed,
+        )
 
     def price_record(self) -> PriceRecord | None:
         """What the device costs, if it was said; raises UserError if that is no price."""
-        if self.price is None:
-            if self.currency is not None:
-                raise UserError(f"{self.currency!r} without a price", "give the price too")
-            return None
-        return price(self.price, self.currency)
+        return price_of(self.price, self.currency)
 
     def policies(self) -> tuple[Policy, ...]:
         """The timing policy of each protocol that follows from it."""
@@ -120,6 +110,36 @@ class Request:
             return self.timeout
         limits = [max(policy.max_seconds, policy.hard_limit_s) for policy in self.policies()]
         return max(limits) + PREPARE_LIMIT_S
+
+
+def require_sane(
+    *,
+    passes: int | None,
+    max_seconds: float | None,
+    timeout: float | None,
+    memory_fraction: float | None,
+    seed: int,
+) -> None:
+    """Raises UserError for options of runs and sweeps that make no sense."""
+    if passes is not None and passes < 1:
+        raise UserError(f"{passes} passes measure nothing", "ask for 1 or more")
+    if max_seconds is not None and not (math.isfinite(max_seconds) and max_seconds >= 0):
+        raise UserError(f"{max_seconds} s is not a time limit", "give a number of seconds")
+    if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
+        raise UserError(f"{timeout} s is not a deadline", "give a number of seconds")
+    if memory_fraction is not None and not 0 < memory_fraction <= 1:
+        raise UserError(f"{memory_fraction} is no share of the memory", "give one above 0, up to 1")
+    if not 0 <= seed < SEED_LIMIT:
+        raise UserError(f"{seed} is not a seed", f"give one from 0 to {SEED_LIMIT - 1}")
+
+
+def price_of(amount: float | None, currency: str | None) -> PriceRecord | None:
+    """What a device costs, if it was said; raises UserError if that is no price."""
+    if amount is None:
+        if currency is not None:
+            raise UserError(f"{currency!r} without a price", "give the price too")
+        return None
+    return price(amount, currency)
 
 
 def typed(options: Mapping[str, Any]) -> dict[str, Any]:

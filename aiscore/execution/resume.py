@@ -1,9 +1,10 @@
 """What a run that was cut off left behind, and whether this is the set-up that it had."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiscore.errors import UserError
 from aiscore.execution import journal
@@ -11,6 +12,7 @@ from aiscore.execution.plan import Plan
 from aiscore.execution.rounds import Key, key, next_round
 from aiscore.results import store
 from aiscore.results.model import Result, TestRecord
+from aiscore.results.sweep import Sweep
 from aiscore.spec import Status
 
 HOST = (
@@ -62,25 +64,21 @@ class Unfinished:
 
     def require_same(self, now: Result) -> None:
         """Raises UserError, saying what differs, if ``now`` is another set-up."""
-        then = setup(self.result)
-        self._require(
-            f"{name} was {_short(then.get(name))}, is {_short(value)}"
-            for name, value in {**dict.fromkeys(then), **setup(now)}.items()
-            if value != then.get(name)
-        )
+        self._require(differing(setup(self.result), setup(now)))
 
     def require_selection(self, plan: Plan) -> None:
         """Raises UserError if the plan is not what was asked for then."""
         then = (self.result.suite.value, ", ".join(self.result.run.requested))
         now = (plan.suite.value, ", ".join(test.id for test in plan.tests))
+        names = ("suite", "tests")
         self._require(
-            f"{what} was {_short(old)}, is {_short(new)}"
-            for what, old, new in zip(("suite", "tests"), then, now, strict=True)
-            if old != new
+            differing(
+                dict(zip(names, then, strict=True)),
+                dict(zip(names, now, strict=True)),
+            )
         )
 
-    def _require(self, differences: Iterable[str]) -> None:
-        found = "; ".join(differences)
+    def _require(self, found: str) -> None:
         if found:
             raise UserError(
                 f"{self.path} was begun with another set-up: {found}",
@@ -107,27 +105,43 @@ def _kept(test: TestRecord, rounds: int) -> TestRecord | None:
     return test.model_copy(update=changes) if test.ok_rounds else None
 
 
+def differing(then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """What is not the same in two set-ups; empty if all is."""
+    return "; ".join(
+        f"{name} was {_short(then.get(name))}, is {_short(now.get(name))}"
+        for name in {**then, **now}
+        if then.get(name) != now.get(name)
+    )
+
+
+def machine_setup(begun: Result | Sweep) -> dict[str, Any]:
+    """What of a set-up is the machine's, name to value."""
+    device, environment = begun.device, begun.environment
+    gpus = [gpu for gpu in environment.gpus if gpu.get("uuid") == device.uuid]
+    return {
+        "device": f"{device.kind.value} {device.name}",
+        "device's UUID": device.uuid,
+        "seed": begun.run.seed,
+        **{f"gpu's {name}": gpu.get(name) for gpu in gpus for name in GPU},
+        **environment.software,
+        "aiscore": begun.aiscore_version,
+        **environment.variables,
+        **{name: environment.host.get(name) for name in HOST},
+    }
+
+
 def setup(result: Result) -> dict[str, str]:
     """What all tests of a result must have had in common, name to value."""
-    device, environment = result.device, result.environment
-    gpus = [gpu for gpu in environment.gpus if gpu.get("uuid") == device.uuid]
     values = {
         "protocol": ", ".join(part.protocol for part in result.parts),
         "backend": result.backend,
-        "device": f"{device.kind.value} {device.name}",
-        "device's UUID": device.uuid,
-        "seed": result.run.seed,
         "rounds": result.run.rounds,
         **{name: value for part in result.parts for name, value in part.policy.in_words().items()},
         **{
             name.replace("_", " "): value
             for name, value in result.options.model_dump(mode="json").items()
         },
-        **{f"gpu's {name}": gpu.get(name) for gpu in gpus for name in GPU},
-        **environment.software,
-        "aiscore": result.aiscore_version,
-        **environment.variables,
-        **{name: environment.host.get(name) for name in HOST},
+        **machine_setup(result),
     }
     return {name: str(value) for name, value in values.items() if value is not None}
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aiscore.errors import UserError
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
-from aiscore.execution.journal import Journal, journal_path
+from aiscore.execution.journal import journal_path, open_journal
 from aiscore.execution.memory import shortage
 from aiscore.execution.output import (
     DIRECTORY,
@@ -101,7 +101,7 @@ def execute(
         with (
             log_directory() as logs,
             open_monitor(device) as monitor,
-            closing(_open_journal(path, header, records.values())) as journal,
+            closing(open_journal(path, header, records.values())) as journal,
         ):
             begin = time.monotonic()
             interrupted = _run_rounds(
@@ -110,8 +110,8 @@ def execute(
                 records,
                 observer,
                 lambda tests, number: Runner(
-                    tests,
-                    job,
+                    tests.trials,
+                    lambda trial: job,
                     os.environ,
                     logs,
                     journal,
@@ -132,7 +132,8 @@ def execute(
                 }
                 run = header.run.model_copy(update=end)
                 result = summarise(_filled(header.model_copy(update={"run": run}), plan, records))
-                return Outcome(result, path, save_or_tell(result, path, journal))
+                unsaved = save_or_tell(lambda place: save(result, place), path, journal, "run")
+                return Outcome(result, path, unsaved)
 
 
 def _with_roof(header: Result, job: Job, observer: Observer) -> Result:
@@ -181,12 +182,3 @@ def _nothing_missing(unfinished: Unfinished, observer: Observer) -> Outcome:
         save(result, path)
         journal.unlink()
     return Outcome(result, path)
-
-
-def _open_journal(path: Path, header: Result, records: Iterable[TestRecord]) -> Journal:
-    try:
-        path.parent.mkdir(exist_ok=True)
-        return Journal(journal_path(path), header, records)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write {path}: {reason}", "choose another place") from error

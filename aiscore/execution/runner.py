@@ -1,4 +1,4 @@
-"""Runs a plan in worker processes, and makes a record of every trial.
+"""Runs trials in worker processes, and makes a record of every trial.
 
 One worker does the trials of a network after the other, each network's in a
 process of its own. A failure is charged to the trial in which it happened;
@@ -9,15 +9,14 @@ network.
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
+from typing import Protocol
 
 from aiscore.execution.interrupts import uninterrupted
-from aiscore.execution.journal import Journal
 from aiscore.execution.memory import Shortage
-from aiscore.execution.plan import Plan
 from aiscore.execution.process import (
     GRACE_S,
     LOG,
@@ -62,8 +61,11 @@ class Observer:
     def measuring_roof(self, device: str) -> None:
         """What the device can do at most is being measured, which takes seconds."""
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, trials: Sequence[Trial]) -> None:
         """The tests are about to run."""
+
+    def added(self, count: int) -> None:
+        """So many more trials will run, because of how the last one ended."""
 
     def started(self, trial: Trial) -> None:
         """A trial is next."""
@@ -73,6 +75,28 @@ class Observer:
 
     def end(self) -> None:
         """No trial follows."""
+
+
+class Keeper(Protocol):
+    """Takes in every record when its trial has ended; raises OSError if it finds no room."""
+
+    @property
+    def path(self) -> Path:
+        """Where it keeps them."""
+        ...
+
+    def append(self, record: TestRecord) -> None:
+        """One more."""
+        ...
+
+
+JobOf = Callable[[Trial], Job]
+Following = Callable[[TestRecord], Sequence[Trial]]
+
+
+def nothing_more(record: TestRecord) -> Sequence[Trial]:
+    """No end of a trial asks for another."""
+    return ()
 
 
 class _Failed(Exception):
@@ -91,21 +115,22 @@ class _Failed(Exception):
 
 
 class Runner:
-    """One round of a plan; ``records`` gets every trial that has ended.
+    """One round of these trials; ``records`` gets every trial that has ended.
 
-    ``job`` is what every worker is told, less its network and trials. A worker
-    that says nothing for ``silence_limit_s`` is ended: its trial is a timeout,
+    ``job_of`` a trial is what its worker is told, less network and trials. Trials
+    of one network and job share a process. What ``following`` gives for a record
+    runs next. A worker that says nothing for ``silence_limit_s`` is ended: its trial is a timeout,
     and so is one that takes longer than ``timeout_s`` altogether. A test that
     ``lacks`` something is skipped with that reason.
     """
 
     def __init__(
         self,
-        plan: Plan,
-        job: Job,
+        trials: Sequence[Trial],
+        job_of: JobOf,
         caller_environment: Mapping[str, str],
         logs: Path,
-        journal: Journal,
+        journal: Keeper,
         observer: Observer,
         records: dict[Key, TestRecord],
         lacks: Shortage,
@@ -113,16 +138,18 @@ class Runner:
         *,
         round_number: int,
         timeout_s: float,
+        following: Following = nothing_more,
         silence_limit_s: float = SILENCE_LIMIT_S,
         count_oom_kills: Callable[[], int | None] = count_oom_kills,
     ) -> None:
         self.interrupted = False
         self._records = records
         self._round_number = round_number
-        self._plan = plan
-        self._pending = deque(plan.trials)
-        self._job = replace(job, count_operations=round_number == 1)
-        self._environment = worker_environment(caller_environment, job.device, job.options)
+        self._trials = trials
+        self._pending = deque(trials)
+        self._job_of = job_of
+        self._following = following
+        self._caller_environment = caller_environment
         self._logs = logs
         self._journal = journal
         self._observer = observer
@@ -132,6 +159,7 @@ class Runner:
         self._silence_limit_s = silence_limit_s
         self._count_oom_kills = count_oom_kills
         self._worker: Worker | None = None
+        self._worker_backend = ""
         self._worker_pid = 0  # of the process that does the job
         self._phase = START  # of the trial at the head of the pending ones, as are its passes
         self._passes_s: list[float] = []
@@ -139,9 +167,9 @@ class Runner:
         self._telemetry: TelemetryRecord | None = None
 
     def run(self) -> None:
-        """Runs every trial of the plan; an interrupt ends it, with a record of each."""
+        """Runs every trial; an interrupt ends it, with a record of each."""
         try:
-            self._observer.begin(self._plan)
+            self._observer.begin(self._trials)
             while self._pending:
                 lack = self._lacks(self._pending[0].test)
                 if lack is None:
@@ -163,16 +191,20 @@ class Runner:
 
     def _run_network(self) -> None:
         """One job with the pending trials of the next network, as far as it gets."""
-        network = self._pending[0].test.network
+        network, job = self._pending[0].test.network, self._job_of(self._pending[0])
         trials = tuple(
             takewhile(
-                lambda trial: trial.test.network == network and self._lacks(trial.test) is None,
+                lambda trial: (
+                    trial.test.network == network
+                    and self._job_of(trial) == job
+                    and self._lacks(trial.test) is None
+                ),
                 self._pending,
             )
         )
         self._observer.started(trials[0])
         try:
-            worker = self._ready_worker()
+            worker = self._ready_worker(job)
         except OSError as problem:  # no memory for a process, no room for its log
             for _ in trials:
                 reason = ErrorRecord(type="WorkerStart", message=problem.strerror or str(problem))
@@ -181,7 +213,14 @@ class Runner:
         oom_kills = self._count_oom_kills()
         charged = len(trials)  # a worker that does not start fails all of its trials
         try:
-            worker.begin(replace(self._job, network=network, trials=tuple(map(key, trials))))
+            worker.begin(
+                replace(
+                    job,
+                    network=network,
+                    trials=tuple(map(key, trials)),
+                    count_operations=self._round_number == 1,
+                )
+            )
             self._await_ready(worker, oom_kills)
             charged = 1
             for trial in trials:
@@ -196,10 +235,14 @@ class Runner:
             if not failure.takes_jobs:
                 self._end_worker()
 
-    def _ready_worker(self) -> Worker:
-        """The worker, waiting for a job."""
+    def _ready_worker(self, job: Job) -> Worker:
+        """A worker that has imported the job's framework, waiting for it."""
+        if self._worker_backend != job.backend:
+            self._end_worker()
         if self._worker is None:
-            self._worker = Worker(self._environment, self._logs / LOG)
+            environment = worker_environment(self._caller_environment, job.device, job.options)
+            self._worker = Worker(environment, self._logs / LOG)
+            self._worker_backend = job.backend
         return self._worker
 
     def _end_worker(self) -> None:
@@ -319,7 +362,11 @@ class Runner:
             self._phase, self._telemetry = START, None
             self._passes_s, self._block_passes = [], []
             self._keep(record)
+            following = self._following(record)
+            self._pending.extendleft(reversed(following))
         self._observer.ended(record)
+        if following:
+            self._observer.added(len(following))
 
     def _round(self, status: Status, finished: Finished | None) -> RoundRecord:
         """What was measured of the trial at the head of the pending ones."""

@@ -1,28 +1,32 @@
 """The end of a run: its result is on disk, wherever there is room for it."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from aiscore.errors import UserError
 from aiscore.execution.journal import Journal
-from aiscore.results.model import Result
-from aiscore.results.store import save
 
 
-def save_or_tell(result: Result, path: Path, journal: Journal) -> UserError | None:
-    """Writes the result file, removes the journal; else says why not, and where the tests are."""
+def save_or_tell(
+    save: Callable[[Path], None], path: Path, journal: Journal, command: str
+) -> UserError | None:
+    """Saves to that path, removes the journal; else says why not, and where the tests are.
+
+    ``command`` is the one that resumes it.
+    """
     try:
-        save(result, path)
+        save(path)
     except UserError as error:
         if journal.is_whole():
-            resume = f"make room, then: aiscore run --resume {path}"
+            resume = f"make room, then: aiscore {command} --resume {path}"
             return UserError(error.problem, f"its tests are in {journal.path}; {resume}")
-        return UserError(error.problem, _save_elsewhere(result, path, journal))
+        return UserError(error.problem, _save_elsewhere(save, path, journal))
     journal.remove()
     return None
 
 
-def _save_elsewhere(result: Result, path: Path, journal: Journal) -> str:
+def _save_elsewhere(save: Callable[[Path], None], path: Path, journal: Journal) -> str:
     """The last resort where the disk took not even the journal; what became of it."""
     lost = f"{journal.path} has only the first of its tests, and there is no other place"
     try:
@@ -30,7 +34,7 @@ def _save_elsewhere(result: Result, path: Path, journal: Journal) -> str:
     except OSError:
         return lost
     try:
-        save(result, directory / path.name)
+        save(directory / path.name)
     except UserError:
         directory.rmdir()
         return lost

@@ -32,29 +32,31 @@ def set_up(
 ) -> tuple[Device, Result]:
     """The device, and the result before its first test; raises UserError if it cannot run."""
     observer.asking(request.backend)
-    ready = _ready(request.backend)
-    device = choose_device(request.device, ready.devices)
+    answer = ready(request.backend)
+    device = choose_device(request.device, answer.devices)
     reading = gpu.read()
     if request.device == AUTO:
-        _note_automatic(device, ready, reading, observer)
+        note_automatic(device, answer, reading, observer)
     variables = worker_environment(os.environ, device, request.options())
     environment = EnvironmentRecord(
         host=host.describe(),
         gpus=reading.gpus,
-        software=software.describe(ready.software),
+        software=software.describe(answer.software),
         variables=software.steering_variables(variables),
     )
-    return device, _header(request, plan, device, environment, now, ready.import_s)
+    return device, _header(request, plan, device, environment, now, answer.import_s)
 
 
-def _ready(backend: str) -> Ready:
+def ready(backend: str) -> Ready:
+    """What the backend is and sees; raises UserError if it cannot run here."""
     answer = describe_backend(backend)
     if isinstance(answer, Unavailable):
         raise UserError(answer.reason, answer.advice)
     return answer
 
 
-def _note_automatic(device: Device, ready: Ready, reading: gpu.Reading, observer: Observer) -> None:
+def note_automatic(device: Device, ready: Ready, reading: gpu.Reading, observer: Observer) -> None:
+    """Says which device nobody chose, and what another one lacks."""
     observer.note(f"device chosen automatically: {device.name}")
     if device.kind is DeviceKind.CPU and reading.gpus and not hides_gpus(os.environ):
         advice = f"{ready.for_gpu}; " if ready.for_gpu else ""

@@ -98,7 +98,7 @@ def bar_chart(bars: Sequence[Bar]) -> Spec:
     shown = [part for part in PARTS if any(part in bar.parts for bar in ordered)]
     place = {"scale": "y", "field": "row"}
     return {
-        **_frame(IN_A_FILE, "; ".join(f"{bar.name}: {bar.text}" for bar in ordered)),
+        **frame(IN_A_FILE, "; ".join(f"{bar.name}: {bar.text}" for bar in ordered)),
         "height": BAR_STEP * len(ordered),
         "signals": [{"name": "names", "value": [bar.name for bar in ordered]}],
         "data": [
@@ -233,7 +233,7 @@ def price_chart(
     ]
     place = {"x": {"scale": "x", "field": "price"}, "y": {"scale": "y", "field": "score"}}
     return {
-        **_frame(colours, f"AI score against price in {currency}"),
+        **frame(colours, f"AI score against price in {currency}"),
         "height": PRICE_HEIGHT,
         "data": [{"name": "points", "values": values}],
         "scales": [x.spec("x", "width"), y.spec("y", "height")],
@@ -337,7 +337,7 @@ def _is_free(span: tuple[float, float, float], taken: Iterable[tuple[float, floa
     )
 
 
-def _frame(colours: Colours, description: str) -> Spec:
+def frame(colours: Colours, description: str) -> Spec:
     """What all charts have."""
     return {
         "description": description,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from aiscore.results.model import Result
+from aiscore.results.sweep import Sweep
 
 Facts = Mapping[str, Mapping[str, str]]
 """Group to name to text."""
@@ -71,6 +72,50 @@ SAID: Mapping[str, Callable[[Result], Facts]] = {
     "html": _file,
 }
 """Format to what it says of the machine of a result, in the form in which it is published."""
+
+
+def _sweep_table(sweep: Sweep) -> Facts:
+    """A table of a sweep has what it was run with, and why batches did not run."""
+    run = sweep.run
+    label = {"label": run.label} if run.label else {}
+    price = {"price": f"{run.price.amount:g} {run.price.currency}"} if run.price else {}
+    messages = {point.error.message: "" for point in sweep.points if point.error}
+    backends = [f"{name} {stack.get(name, '')}".strip() for name, stack in sweep.stacks.items()]
+    return {
+        "device": {**label, "name": sweep.device.name},
+        "run": {"started": run.started_at, "backend": ", ".join(backends), **price},
+        "failures": {"messages": "; ".join(messages)} if messages else {},
+    }
+
+
+def _sweep_document(sweep: Sweep) -> Facts:
+    """``show --json`` has the whole set-up."""
+    environment, facts = sweep.environment, _sweep_table(sweep)
+    uuid = {"uuid": sweep.device.uuid} if sweep.device.uuid else {}
+    return {
+        **facts,
+        "device": {**facts["device"], **uuid},
+        "host": environment.host,
+        **{f"GPU {index}": gpu for index, gpu in enumerate(environment.gpus)},
+        "software": environment.software,
+        **sweep.stacks,
+        "variables": environment.variables,
+    }
+
+
+def _sweep_names(sweep: Sweep) -> Facts:
+    """Pictures, and lists of points, have these."""
+    return {"device": _sweep_table(sweep)["device"]}
+
+
+SWEEP_SAID: Mapping[str, Callable[[Sweep], Facts]] = {
+    "markdown": _sweep_table,
+    "csv": _sweep_names,
+    "json": _sweep_document,
+    "svg": _sweep_names,
+    "html": _sweep_table,
+}
+"""The same of sweeps."""
 
 
 class Disclosure:

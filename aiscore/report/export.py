@@ -16,8 +16,8 @@ def to_markdown(results: Sequence[Result]) -> str:
     """Two tables: what the results are and their scores, then their times."""
     results = _parts(results)
     names = _names(results)
-    facts = _markdown_table(["", *names], rows.published_facts(results))
-    tests = _markdown_table(
+    facts = markdown_table(["", *names], rows.published_facts(results))
+    tests = markdown_table(
         ["test", "network", "mode", *(f"{name}, ms" for name in names)],
         [
             [spec.id, spec.title, spec.mode.value, *(_time(test) for test in found)]
@@ -27,7 +27,8 @@ def to_markdown(results: Sequence[Result]) -> str:
     return f"{facts}\n{tests}"
 
 
-def _markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table whose cells show their text and nothing else."""
     cells = [[escape.markdown(cell) for cell in line] for line in (header, *lines)]
     rule = ["---"] * len(header)
     return "".join(f"| {' | '.join(line)} |\n" for line in (cells[0], rule, *cells[1:]))

@@ -136,12 +136,12 @@ def _card_entry(card: Card, prices: Prices) -> Entry:
 
 
 def _render(entries: Sequence[Entry], packed: Sequence[str], closing: str) -> str:
-    style = _template("page.css")
-    script = "\n".join(_template(name) for name in SCRIPTS)
+    style = template("page.css")
+    script = "\n".join(template(name) for name in SCRIPTS)
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    page = environment.from_string(_template("page.html"))
+    page = environment.from_string(template("page.html"))
     return page.render(
-        policy=_policy(style, script),
+        policy=policy(style, script),
         version=__version__,
         title=_title(entries),
         lead=_lead(entries),
@@ -165,15 +165,17 @@ def _charts(entries: Sequence[Entry]) -> Iterator[dict[str, str]]:
             }
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of a template, a style or a script."""
     return TEMPLATES.joinpath(name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str | None = None) -> str:
     """Nothing is loaded from anywhere, and only this style and this script count."""
     hashes = {
         name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
         for name, text in {"style": style, "script": script}.items()
+        if text is not None
     }
     sources = "; ".join(f"{name}-src 'sha256-{digest}'" for name, digest in hashes.items())
     return f"default-src 'none'; {sources}; img-src data:; base-uri 'none'; form-action 'none'"

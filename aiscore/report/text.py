@@ -1,45 +1,37 @@
 """Tables for a terminal: plain text, no colour, 80 columns where the content allows."""
 
-import textwrap
-from collections.abc import Iterable, Sequence
-
-import tabulate
+from collections.abc import Sequence
 
 from aiscore.report import comparisons, rows, stacks
 from aiscore.report.boards import LEGEND, MARKS, BoardRow, Figure, standing
 from aiscore.report.comparisons import LETTERS, Compared
 from aiscore.report.escape import terminal
+from aiscore.report.layout import WIDTH, facts, table, wrapped
 from aiscore.report.stacks import Stacks
 from aiscore.results.model import Result, TestSummary
 from aiscore.scoring import validity
 from aiscore.spec import Mode, Protocol, Suite
 
-WIDTH = 80
 NOT_STEADY = (
     "* not steady: warming up after the first pass added more than "
     f"{validity.NOT_STEADY.limit:.0%} to the time"
 )
-tabulate.MIN_PADDING = 0  # a header takes no more room than it needs
 
 
 def render_result(result: Result) -> str:
     """A whole result: what it is, its tests, what failed and why, its scores."""
     parts = [
-        _facts(rows.headline(result)),
+        facts(rows.headline(result)),
         _tests(result),
         _side_by_side(result),
         _failures(result),
-        _table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
+        table(("score", "", "tests ok"), rows.score_rows(result), "lll"),
         _value(result),
         _roof(result),
         _failed_checks(result),
         _not_comparable(result),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _facts(facts: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(_wrapped(f"{name:<9}", value) for name, value in facts)
 
 
 def _tests(result: Result) -> str:
@@ -61,7 +53,7 @@ def _tests(result: Result) -> str:
     times = ("median ms", "std", "mean") if resident else ("mean ms", "std", "median")
     header = ("test", "network", "mode", *times, "first", "score")
     legend = [NOT_STEADY] if any(test.steady is False for test in tests) else []
-    return "\n".join([_table(header, lines, "lllrrrrr"), *legend]) if lines else ""
+    return "\n".join([table(header, lines, "lllrrrrr"), *legend]) if lines else ""
 
 
 def _side_by_side(result: Result) -> str:
@@ -78,7 +70,7 @@ def _side_by_side(result: Result) -> str:
         for classic, resident, share in rows.side_by_side(result)
     ]
     header = ("test", "network", "mode", "classic ms", "resident ms", "std", "host")
-    return _table(header, lines, "lllrrrr") if lines else ""
+    return table(header, lines, "lllrrrr") if lines else ""
 
 
 def _marked(test: TestSummary, times: Sequence[str]) -> list[str]:
@@ -90,20 +82,20 @@ def _marked(test: TestSummary, times: Sequence[str]) -> list[str]:
 def _failures(result: Result) -> str:
     """Each reason once, with the tests that it stopped."""
     return "\n".join(
-        _wrapped("Not ok: ", f"{', '.join(tests)}: {status} ({reason})")
+        wrapped("Not ok: ", f"{', '.join(tests)}: {status} ({reason})")
         for status, reason, tests in rows.failures(result)
     )
 
 
 def _failed_checks(result: Result) -> str:
     return "\n".join(
-        _wrapped("Check failed: ", f"{sentence}.") for sentence in rows.failed_checks(result)
+        wrapped("Check failed: ", f"{sentence}.") for sentence in rows.failed_checks(result)
     )
 
 
 def _value(result: Result) -> str:
     lines = rows.value_rows(result)
-    return _table(("value", ""), lines, "lr") if lines else ""
+    return table(("value", ""), lines, "lr") if lines else ""
 
 
 def _roof(result: Result) -> str:
@@ -114,11 +106,11 @@ def _roof(result: Result) -> str:
     halves = {result.protocol: summary.tests}
     if summary.resident:
         halves[Protocol.RESIDENT] = summary.resident.tests
-    parts = [_wrapped("Roof     ", rows.roof_text(result.roof, summary.roof))]
+    parts = [wrapped("Roof     ", rows.roof_text(result.roof, summary.roof))]
     for protocol, tests in halves.items():
         header = (protocol, "network", "mode", "TFLOP/s", "of peak", "bound by")
         if lines := rows.roof_rows(tests):
-            parts.append(_table(header, lines, "lllrrl"))
+            parts.append(table(header, lines, "lllrrl"))
     return "\n\n".join(parts)
 
 
@@ -128,7 +120,7 @@ def _not_comparable(result: Result) -> str:
     if summary.comparable_with_leaderboard:
         return f"Comparable with the leaderboard.{resident}"
     reasons = "; ".join(summary.not_comparable_because)
-    return _wrapped("", f"Not comparable with the leaderboard: {reasons}.{resident}")
+    return wrapped("", f"Not comparable with the leaderboard: {reasons}.{resident}")
 
 
 def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:
@@ -156,14 +148,14 @@ def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:
         "source and completeness",
     )
     figures = 3 + len(value_header)
-    table = _table(
+    shown = table(
         header, lines, f"rll{'r' * figures}l", widths=(None, 24, None, *[None] * figures, 18)
     )
     used = {line[column][:1] for line in lines for column in (3, 4, 5)}
     used |= {"^"} if any(row.stack for row in board) else set()
     legend = [f"{mark} {meaning}" for mark, meaning in LEGEND.items() if mark in used]
     listed = [f"[{number}] {terminal(source)}" for number, source in enumerate(sources, start=1)]
-    parts = [_standing(board, sort), "\n".join([table, *legend]), "\n".join(listed)]
+    parts = [_standing(board, sort), "\n".join([shown, *legend]), "\n".join(listed)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -181,7 +173,7 @@ def _standing(board: Sequence[BoardRow], sort: str) -> str:
         return ""
     low, high = found.percentile
     percentile = f"{low}" if low == high else f"{low} to {high}"
-    return _wrapped(
+    return wrapped(
         "",
         f"By {rows.SCORE_TITLES[sort]} the result is ahead of {found.slower_cards} of the"
         f" {found.cards} ranked cards below; estimated percentile among such cards {percentile}"
@@ -215,7 +207,7 @@ def render_suite(suite: Suite) -> str:
         *("test", "network", "mode", "batch", "input"),
         *("GFLOP", "GB", "parameters", "ref ms", "CPU MiB", "GPU MiB"),
     )
-    return _table(header, lines, "lllrrrrrrrr") + "\n"
+    return table(header, lines, "lllrrrrrrrr") + "\n"
 
 
 def _mib(size_bytes: int | None) -> str:
@@ -230,20 +222,20 @@ def render_comparison(compared: Compared) -> str:
     value = comparisons.worth_lines(compared)
     findings = comparisons.finding_lines(compared)
     parts = [
-        _wrapped("", comparisons.first_line(compared)),
+        wrapped("", comparisons.first_line(compared)),
         _subjects(compared),
         _differences(compared),
-        _table(("", "against A", "ratio", "95 % interval", "verdict"), findings, "llrll")
+        table(("", "against A", "ratio", "95 % interval", "verdict"), findings, "llrll")
         if findings
         else "",
-        "\n".join(_wrapped("", note) for note in comparisons.notes(compared)),
-        _table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
-        _table(("value", *letters, *ratios), value, f"l{align}") if value else "",
+        "\n".join(wrapped("", note) for note in comparisons.notes(compared)),
+        table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
+        table(("value", *letters, *ratios), value, f"l{align}") if value else "",
         _kinds(compared, ratios),
         _compared_tests(compared, letters, ratios),
         _normalized(compared),
         _stacks(compared.stacks),
-        "\n".join(_wrapped("", sentence) for sentence in comparisons.sentences(compared)),
+        "\n".join(wrapped("", sentence) for sentence in comparisons.sentences(compared)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -251,7 +243,7 @@ def render_comparison(compared: Compared) -> str:
 def _kinds(compared: Compared, ratios: Sequence[str]) -> str:
     lines = comparisons.kind_lines(compared)
     header = [f"{name} {mode}" for name in ratios for mode in Mode]
-    return _table(("kind of work", *header), lines, "l" * (1 + len(header))) if lines else ""
+    return table(("kind of work", *header), lines, "l" * (1 + len(header))) if lines else ""
 
 
 def _compared_tests(compared: Compared, letters: str, ratios: Sequence[str]) -> str:
@@ -262,14 +254,14 @@ def _compared_tests(compared: Compared, letters: str, ratios: Sequence[str]) -> 
     header = ("test", "network", "mode", *(f"{letter} ms" for letter in letters), *ratios, *more)
     align = "lll" + "r" * (len(letters) + len(ratios)) + "rl"[: len(more)]
     note = comparisons.test_note(compared)
-    return "\n".join([_table(header, lines, align), *([_wrapped("", note)] if note else [])])
+    return "\n".join([table(header, lines, align), *([wrapped("", note)] if note else [])])
 
 
 def _subjects(compared: Compared) -> str:
     lines = []
     for letter, subject in zip(LETTERS, compared.subjects, strict=False):
-        lines.append(_wrapped(f"{letter}  ", f"{subject.name} ({subject.source})"))
-        lines += [_wrapped("   - ", remark) for remark in subject.remarks]
+        lines.append(wrapped(f"{letter}  ", f"{subject.name} ({subject.source})"))
+        lines += [wrapped("   - ", remark) for remark in subject.remarks]
     return "\n".join(lines)
 
 
@@ -284,7 +276,7 @@ def _differences(compared: Compared) -> str:
     widest = min(WIDTH // 2, max(len(key) for key, *_ in lines))
     width = max(12, (WIDTH - widest) // count - 2)
     header = ("set-up", *LETTERS[:count])
-    return _table(header, lines, "l" * (count + 1), widths=(widest, *[width] * count))
+    return table(header, lines, "l" * (count + 1), widths=(widest, *[width] * count))
 
 
 def _normalized(compared: Compared) -> str:
@@ -292,8 +284,8 @@ def _normalized(compared: Compared) -> str:
         return ""
     letters = LETTERS[: len(compared.subjects)]
     lines = comparisons.normalized_lines(compared.normalized)
-    title = _wrapped("", f"Times as fast as {compared.normalized.card}:")
-    return f"{title}\n\n" + _table(
+    title = wrapped("", f"Times as fast as {compared.normalized.card}:")
+    return f"{title}\n\n" + table(
         ("test", "network", "mode", *letters), lines, "lll" + "r" * len(letters)
     )
 
@@ -302,42 +294,15 @@ def _stacks(found: Stacks | None) -> str:
     if found is None:
         return ""
     title = f"Stacks on {found.device}, how many times as fast as the first side of each table:"
-    parts = [_wrapped("", title)]
+    parts = [wrapped("", title)]
     for matrix in found.matrices:
         header, lines = stacks.matrix_lines(found, matrix)
-        parts.append(_table(header, lines, "l" * len(header)))
+        parts.append(table(header, lines, "l" * len(header)))
     header = ["test", "network", "mode", "best stack", "ms", "lead"]
     legend = (
         "lead: how many times as fast as the next stack, ~ where that is not sure."
         f" Best: {stacks.best_counts(found)}."
     )
-    best = _table(header, stacks.best_lines(found), "llllrr")
-    parts.append("\n".join([best, _wrapped("", legend)]))
+    best = table(header, stacks.best_lines(found), "llllrr")
+    parts.append("\n".join([best, wrapped("", legend)]))
     return "\n\n".join(parts)
-
-
-def _table(
-    header: Sequence[str],
-    lines: Iterable[Sequence[str]],
-    align: str,
-    widths: Sequence[int | None] | None = None,
-) -> str:
-    names = {"l": "left", "r": "right"}
-    shown = tabulate.tabulate(
-        [[terminal(cell) for cell in line] for line in lines],
-        headers=header,
-        disable_numparse=True,
-        colalign=[names[letter] for letter in align],
-        maxcolwidths=widths,
-    )
-    return "\n".join(line.rstrip() for line in shown.splitlines())
-
-
-def _wrapped(first: str, text: str) -> str:
-    return textwrap.fill(
-        terminal(text),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=" " * len(first),
-        break_on_hyphens=False,
-    )

@@ -1,10 +1,12 @@
 """What a result gives the validity checks, and what they say of it."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from aiscore.results.model import (
     CheckRecord,
-    Result,
+    DeviceRecord,
+    EnvironmentRecord,
     RoundRecord,
     TelemetryRecord,
     TestRecord,
@@ -30,12 +32,31 @@ FACTS = {"power_source": validity.ON_BATTERY, "governor": validity.POWERSAVE_GOV
 UNREAD = "unknown"
 
 
-def make_checks(result: Result, tests: Sequence[TestSummary]) -> list[CheckRecord]:
+class Checked(Protocol):
+    """What checks look at: a result, or a sweep."""
+
+    @property
+    def device(self) -> DeviceRecord:
+        """What ran."""
+        ...
+
+    @property
+    def environment(self) -> EnvironmentRecord:
+        """Where it ran."""
+        ...
+
+    @property
+    def tests(self) -> Sequence[TestRecord]:
+        """What was run."""
+        ...
+
+
+def make_checks(result: Checked, tests: Sequence[TestSummary]) -> list[CheckRecord]:
     """Every check that the result and the figures of its tests have an input for."""
     return [*make_checks_of_tests(result, tests), *map(_record, _of_facts(result))]
 
 
-def make_checks_of_tests(result: Result, tests: Sequence[TestSummary]) -> list[CheckRecord]:
+def make_checks_of_tests(result: Checked, tests: Sequence[TestSummary]) -> list[CheckRecord]:
     """The same without those of the machine as a whole."""
     made: list[Check | None] = [
         *_of_passes(result),
@@ -50,7 +71,7 @@ def _record(check: Check) -> CheckRecord:
     return CheckRecord.model_validate(check, from_attributes=True)
 
 
-def _of_passes(result: Result) -> Iterable[Check | None]:
+def _of_passes(result: Checked) -> Iterable[Check | None]:
     passes = {
         test.id: [record for record in _judged(test) if record.passes_s] for test in result.tests
     }
@@ -92,7 +113,7 @@ def _worst(
     return {test: max(found) for test, found in figures.items() if found}
 
 
-def _of_device_memory(result: Result) -> Check | None:
+def _of_device_memory(result: Checked) -> Check | None:
     memory = result.device.memory_bytes
     if not memory or result.device.kind is DeviceKind.CPU:
         return None
@@ -138,7 +159,7 @@ def _highest(telemetry: TelemetryRecord, name: str) -> float | None:
     return None if series is None else series.max
 
 
-def _of_facts(result: Result) -> Iterable[Check]:
+def _of_facts(result: Checked) -> Iterable[Check]:
     host = dict(result.environment.host)
     on_battery = _by_test(result.tests, lambda telemetry: telemetry.shares.get("on_battery"))
     if any(on_battery.values()):

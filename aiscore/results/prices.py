@@ -4,13 +4,14 @@ import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from aiscore.errors import UserError
 from aiscore.results.model import PriceRecord, Result
 from aiscore.results.reading import read
+from aiscore.results.sweep import Sweep
 
 MOST_MIB = 1
 EXAMPLE = 'write: "NVIDIA H200" = {price = 30000, currency = "EUR"}'
@@ -41,8 +42,11 @@ def price(amount: float, currency: str | None) -> PriceRecord:
         raise UserError(f"{amount:g} {currency or 'of no currency'} is no price", advice) from error
 
 
-def priced(result: Result, prices: Prices) -> Result:
-    """The result with the price of its label or its device, if the prices have one."""
+Priceable = TypeVar("Priceable", Result, Sweep)
+
+
+def priced(result: Priceable, prices: Prices) -> Priceable:
+    """The result or sweep with the price of its label or its device, if the prices have one."""
     for name in (result.run.label, result.device.name):
         found = prices.get((name or "").strip().lower())
         if found:

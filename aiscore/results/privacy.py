@@ -23,6 +23,13 @@ from aiscore.results.model import (
     TestRecord,
     TestSummary,
 )
+from aiscore.results.sweep import (
+    LineSummary,
+    PointRecord,
+    PointSummary,
+    SelectionRecord,
+    Sweep,
+)
 
 HIDDEN_PATH = "[path]"
 HIDDEN_NAME = "[name]"
@@ -44,6 +51,11 @@ TERMS: dict[type[Strict], set[str]] = {
     TestRecord: {"id", "network", "title"},
     TestSummary: {"bound", "id", "network"},
     Summary: {"not_comparable_because"},
+    Sweep: {"aiscore_version"},
+    SelectionRecord: {"backends", "networks"},
+    PointRecord: {"backend", "id", "network", "title"},
+    PointSummary: {"id"},
+    LineSummary: {"backend", "network"},
 }
 """Words with a meaning, which a user may happen to be called: only paths are hidden in them."""
 
@@ -62,8 +74,8 @@ Model = TypeVar("Model", bound=Strict)
 Hide = Callable[[str], str]
 
 
-def redacted(result: Result, names: Collection[str] = ()) -> Result:
-    """The same result without paths, workers' logs and the container's id.
+def redacted(result: Model, names: Collection[str] = ()) -> Model:
+    """The same result, or sweep, without paths, workers' logs and the container's id.
 
     The names, of users and hosts, are hidden in all texts but labels, devices and
     terms. All that is measured stays.

@@ -23,6 +23,7 @@ from aiscore.results.model import (
 from aiscore.results.reading import read
 from aiscore.results.reference import suite_sha256
 from aiscore.results.summary import derive, summarise
+from aiscore.results.sweep import KIND
 from aiscore.scoring import score
 from aiscore.spec import DeviceKind, Protocol, Status, TestSpec
 from workloads.suite import TESTS
@@ -99,9 +100,9 @@ def check(path: Path) -> list[str]:
     Raises UserError for a file that does not read as a result at all.
     """
     try:
-        stored = Result.model_validate_json(_result_text(path, _text(path)), strict=True)
+        stored = Result.model_validate_json(_result_text(path, text_of(path)), strict=True)
     except ValidationError as error:
-        return _violations(error)
+        return violations(error)
     return _contradictions(stored) or _mismatches(stored, derive(stored))
 
 
@@ -112,7 +113,7 @@ def _mismatches(stored: Result, summary: Summary) -> list[str]:
     said, made = stored.summary.model_dump(exclude_unset=True), summary.model_dump()
     if stored.aiscore_version != __version__:
         said, made = _unjudged(said), _unjudged(made)
-    return _differences("", said, made)
+    return differences("", said, made)
 
 
 def _unjudged(summary: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +128,7 @@ def _less(tree: dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: Path) -> Result:
     """The result as the file has it."""
-    return parse(path, _text(path))
+    return parse(path, text_of(path))
 
 
 def parse(path: Path, text: str) -> Result:
@@ -135,7 +136,7 @@ def parse(path: Path, text: str) -> Result:
     try:
         result = Result.model_validate_json(_result_text(path, text), strict=True)
     except ValidationError as error:
-        raise _broken(path, _violations(error)[0]) from error
+        raise broken(path, violations(error)[0]) from error
     require_consistent(path, result)
     return result
 
@@ -143,23 +144,30 @@ def parse(path: Path, text: str) -> Result:
 def require_consistent(path: Path, result: Result) -> None:
     """Raises UserError where the suite or another field does not allow what a field says."""
     for problem in _contradictions(result):
-        raise _broken(path, problem)
+        raise broken(path, problem)
 
 
 def _result_text(path: Path, text: str) -> str:
     """The file's text, if it is JSON and calls itself a result that this release can read."""
-    document = _json(path, text)
+    document = json_of(path, text)
     if not isinstance(document, dict) or "schema_version" not in document:
         raise UserError(f"{path} is JSON, but not a result of aiscore", "name a result file")
-    version = document["schema_version"]
-    if type(version) is not int:  # True is an int
-        raise _broken(path, "schema_version: not a whole number")
-    if version > SCHEMA_VERSION:
-        raise UserError(f"{path} was written by a newer aiscore", "upgrade: pip install -U aiscore")
+    if document.get("kind") == KIND:
+        raise UserError(f"{path} is a sweep of 'aiscore throughput'", "name a result file")
+    require_known(path, document["schema_version"])
     return text
 
 
-def _text(path: Path) -> str:
+def require_known(path: Path, version: object) -> None:
+    """Raises UserError unless this release reads files of that version."""
+    if type(version) is not int:  # True is an int
+        raise broken(path, "schema_version: not a whole number")
+    if version > SCHEMA_VERSION:
+        raise UserError(f"{path} was written by a newer aiscore", "upgrade: pip install -U aiscore")
+
+
+def text_of(path: Path) -> str:
+    """What the file holds; raises UserError if that is no text."""
     try:
         text = read(path, "name a result file").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -169,7 +177,9 @@ def _text(path: Path) -> str:
     return text
 
 
-def _json(path: Path, text: str) -> Any:
+def json_of(path: Path, text: str) -> Any:
+    """The document; raises UserError for what is not strictly JSON, or not finite."""
+
     def refuse(constant: str) -> None:
         raise UserError(f"{path} holds {constant}, which is no measurement", "run it again")
 
@@ -196,11 +206,12 @@ def _is_cut_off(error: json.JSONDecodeError) -> bool:
     return "\n" not in rest.strip() and (not rest.strip() or error.msg.startswith("Unterminated"))
 
 
-def _broken(path: Path, problem: str) -> UserError:
+def broken(path: Path, problem: str) -> UserError:
+    """That a file does not hold, and why."""
     return UserError(f"{path} is not a valid result: {problem}", "run it again")
 
 
-def _violations(error: ValidationError) -> list[str]:
+def violations(error: ValidationError) -> list[str]:
     """Each field that does not hold, and why."""
     return [
         f"{place.encode('unicode_escape').decode('ascii')}: {found['msg']}"
@@ -230,7 +241,7 @@ def _contradictions_of(result: Result) -> list[str]:
     if whole:
         return [whole]
     problems = [
-        _protocol_contradiction(test, result.protocol)
+        protocol_contradiction(test, result.protocol)
         or _contradiction(result, test, specs[test.id])
         for test in result.tests
     ]
@@ -252,7 +263,8 @@ def _whole_contradiction(result: Result) -> str | None:
     return None
 
 
-def _protocol_contradiction(test: TestRecord, protocol: Protocol) -> str | None:
+def protocol_contradiction(test: TestRecord, protocol: Protocol) -> str | None:
+    """What of a test's times does not fit the protocol."""
     if test.protocol is not protocol:
         return f"test {test.id} is {test.protocol}, but stands among the {protocol} ones"
     blocks = protocol is Protocol.RESIDENT
@@ -271,7 +283,7 @@ def _contradiction(result: Result, test: TestRecord, spec: TestSpec) -> str | No
         return _printed_contradiction(test)
     if test.printed:
         return f"test {test.id} has a printed time, but the result was not imported"
-    if test.status is Status.OK and (problem := _ok_contradiction(test)):
+    if test.status is Status.OK and (problem := ok_contradiction(test)):
         return problem
     if any(record.round > result.run.rounds for record in test.rounds):
         return f"test {test.id} has more rounds than were asked for"
@@ -285,7 +297,7 @@ def _limited(record: RoundRecord, protocol: Protocol) -> int:
     return len(record.passes_s if protocol is Protocol.CLASSIC else record.counted_s)
 
 
-def _ok_contradiction(test: TestRecord) -> str | None:
+def ok_contradiction(test: TestRecord) -> str | None:
     """The same for a test that is ok."""
     rounds = test.ok_rounds
     if not rounds or not all(record.passes_s for record in rounds):
@@ -309,14 +321,14 @@ def _printed_contradiction(test: TestRecord) -> str | None:
     return None
 
 
-def _differences(place: str, stored: Any, made: Any) -> list[str]:
+def differences(place: str, stored: Any, made: Any) -> list[str]:
     """Where two trees of plain values differ, a line each."""
     if isinstance(stored, dict) and isinstance(made, dict):
         return [
             line
             for key in [*made, *(key for key in stored if key not in made)]
             if key in stored or key not in ADDED_LATER
-            for line in _differences(f"{place}.{key}", stored.get(key), made.get(key))
+            for line in differences(f"{place}.{key}", stored.get(key), made.get(key))
         ]
     if isinstance(stored, list | tuple) and isinstance(made, list | tuple):
         if len(stored) != len(made):
@@ -324,7 +336,7 @@ def _differences(place: str, stored: Any, made: Any) -> list[str]:
         return [
             line
             for index, pair in enumerate(zip(stored, made, strict=True))
-            for line in _differences(f"{place}.{index}", *pair)
+            for line in differences(f"{place}.{index}", *pair)
         ]
     if (
         isinstance(stored, float)

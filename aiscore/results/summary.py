@@ -215,8 +215,8 @@ def _test_summary(
         median_ms=_ms(found.median if found else None),
         std_ms=_ms(found.std if found else None),
         first_ms=_ms(timed[0]) if timed else None,
-        energy_per_pass_j=_energy_per_pass_j(test, ENERGY[kind]) if found and rounds else None,
-        steady=_steady(test) if found else None,
+        energy_per_pass_j=energy_per_pass_j(test, ENERGY[kind]) if found and rounds else None,
+        steady=is_steady(test) if found else None,
         score=(
             score.test_score(reference_ms(suite)[test.id], found.time * MS_PER_S)
             if found and not resized(test, suite)
@@ -229,7 +229,7 @@ def _ms(time_s: float | None) -> float | None:
     return None if time_s is None else time_s * MS_PER_S
 
 
-def _energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
+def energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
     """Over all passes, the first ones and the pauses between them included."""
     measured = [
         (record.telemetry.totals[counter], record.passes)
@@ -242,7 +242,7 @@ def _energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
     return fsum(energy for energy, _ in measured) / passes if passes else None
 
 
-def _steady(test: TestRecord) -> bool | None:
+def is_steady(test: TestRecord) -> bool | None:
     """Whether the passes of every round had settled, as far as can be told."""
     found = [
         warm_up_share(passes) <= NOT_STEADY.limit

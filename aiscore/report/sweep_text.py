@@ -1,0 +1,83 @@
+"""A sweep for a terminal."""
+
+from collections.abc import Sequence
+
+from aiscore.report import sweep_compare, sweep_rows
+from aiscore.report.comparisons import LETTERS
+from aiscore.report.layout import WIDTH, facts, table, wrapped
+from aiscore.report.sweep_compare import ComparedSweeps
+from aiscore.report.text import NOT_STEADY
+from aiscore.results.sweep import Sweep
+
+
+def render_sweep(sweep: Sweep) -> str:
+    """A whole sweep: what it is, its points, what did not run, its best batches, what it says."""
+    parts = [
+        facts(sweep_rows.headline(sweep)),
+        *(_chapter(sweep, chapter) for chapter in sweep_rows.chapters(sweep)),
+        wrapped("", sweep_rows.LEGEND) if sweep.points else "",
+        "\n".join(wrapped("Not ok: ", text) for text in sweep_rows.failures(sweep)),
+        "\n".join(
+            wrapped("Check failed: ", f"{text}.") for text in sweep_rows.failed_checks(sweep)
+        ),
+        "\n".join(wrapped("", sentence) for sentence in sweep_rows.sentences(sweep)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _chapter(sweep: Sweep, chapter: sweep_rows.Chapter) -> str:
+    """Its points, and the best of each line."""
+    legend = [NOT_STEADY] if any(figures.steady is False for _, figures in chapter.points) else []
+    header, lines = sweep_rows.point_table(chapter)
+    points = "\n".join([_figures(header, once(lines)), *legend])
+    return f"{chapter.title}\n\n{points}\n\n{_figures(*sweep_rows.best_table(sweep, chapter))}"
+
+
+def _figures(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return table(header, lines, "l" + "r" * (len(header) - 1))
+
+
+def once(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The lines, with a first cell only where it is another than that of the line above."""
+    firsts = ["", *(line[0] for line in lines)]
+    return [
+        ["" if line[0] == above else line[0], *line[1:]]
+        for above, line in zip(firsts, lines, strict=False)
+    ]
+
+
+def render_sweep_comparison(compared: ComparedSweeps) -> str:
+    """What differs in the set-up, every point side by side, and what that says."""
+    letters = LETTERS[: len(compared.sweeps)]
+    ratios = [f"{letter}/A" for letter in letters[1:]]
+    differences = [
+        [key, *("-" if value is None else value for value in values)]
+        for key, values in compared.differences.items()
+    ]
+    width = max(12, (WIDTH - WIDTH // 3) // len(letters) - 2)
+    points = sweep_compare.point_lines(compared)
+    largest = sweep_compare.largest_lines(compared)
+    parts = [
+        "\n".join(
+            wrapped(f"{letter}  ", f"{sweep.run.label or sweep.device.name} (sweep)")
+            for letter, sweep in zip(letters, compared.sweeps, strict=True)
+        ),
+        table(
+            ("set-up", *letters),
+            differences,
+            "l" * (1 + len(letters)),
+            widths=(WIDTH // 3, *[width] * len(letters)),
+        )
+        if differences
+        else "Set-up: no difference known.",
+        table(
+            ("images/s", "batch", *letters, *ratios),
+            once(points),
+            "l" + "r" * (1 + len(letters) + len(ratios)),
+        )
+        if points
+        else "",
+        table(("largest batch", *letters), largest, "l" + "r" * len(letters)) if largest else "",
+        "\n".join(wrapped("", text) for text in sweep_compare.sentences(compared)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
