@@ -57,11 +57,11 @@ def test_slow_and_fast_devices_are_both_measured_in_seconds(script, rate):
 
 
 def test_a_probe_that_fails_says_why_and_the_others_go_on(script):
-    script(roof={"fp32": "error", "memory": "oom"})
+    script(roof={"fp32": "error", "feed": "oom"})
     found = measured()
     assert [(probe.kind, probe.precision) for probe in found] == ALL
     failed = {probe.precision or probe.kind: probe for probe in found if probe.problem}
-    assert failed.keys() == {"fp32", "memory"}
+    assert failed.keys() == {"fp32", "feed"}
     assert failed["fp32"].problem == "RuntimeError: the script says that this pass fails"
     assert (failed["fp32"].work, failed["fp32"].passes_s) == (None, ())
 
