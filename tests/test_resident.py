@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiscore.results.model import RoundRecord
+from aiscore.results.store import limited
 from aiscore.sampling import MOST_PASSES_PER_BLOCK, sample_blocks
 from aiscore.scoring import resident, score
 from aiscore.scoring.score import estimate, relative_error
@@ -175,3 +177,21 @@ def test_known_is_known_in_every_unit(times):
     assert resident.is_known([value * 1024 for value in times]) == known
     if known:
         assert score.median_error(times) <= 0.005 * median(times)
+
+
+@given(times=TIMES, passes=st.integers(1, 8))
+def test_what_was_sampled_is_never_more_than_the_policy_allows(times, passes):
+    """Though the last block can make others count that did not before it."""
+    bench = Bench(*times)
+    bench.sample(replace(RESIDENT_POLICY, passes=passes))
+    sizes, means_s = zip(*bench.blocks, strict=True)
+    record = RoundRecord(round=1, passes_s=list(means_s), block_passes=list(sizes))
+    assert limited(record, Protocol.RESIDENT) <= passes
+
+
+def test_blocks_beyond_the_policy_are_found():
+    times = [5.0, 1.0, 0.97, 1.0]
+    made = RoundRecord(round=1, passes_s=times, block_passes=[1, 1, 1, 1])
+    assert (len(made.counted_s), limited(made, Protocol.RESIDENT)) == (3, 2)
+    longer = RoundRecord(round=1, passes_s=[*times, 1.0], block_passes=[1, 1, 1, 1, 1])
+    assert limited(longer, Protocol.RESIDENT) == 4

@@ -24,7 +24,7 @@ from aiscore.results.reading import read
 from aiscore.results.reference import suite_sha256
 from aiscore.results.summary import derive, summarise
 from aiscore.results.sweep import KIND
-from aiscore.scoring import score
+from aiscore.scoring import resident, score
 from aiscore.spec import DeviceKind, Protocol, Status, TestSpec
 from workloads.suite import TESTS
 
@@ -287,14 +287,23 @@ def _contradiction(result: Result, test: TestRecord, spec: TestSpec) -> str | No
         return problem
     if any(record.round > result.run.rounds for record in test.rounds):
         return f"test {test.id} has more rounds than were asked for"
-    if any(_limited(record, test.protocol) > result.policy.passes for record in test.rounds):
+    if any(limited(record, test.protocol) > result.policy.passes for record in test.rounds):
         return f"test {test.id} has more passes than the policy allows"
     return None
 
 
-def _limited(record: RoundRecord, protocol: Protocol) -> int:
-    """What the policy limits: all passes in classic, the blocks that count in resident."""
-    return len(record.passes_s if protocol is Protocol.CLASSIC else record.counted_s)
+def limited(record: RoundRecord, protocol: Protocol) -> int:
+    """What the policy limits: all passes in classic, the blocks that count in resident.
+
+    The last block can make others count that did not before it: so those count
+    that did when it was begun, and itself.
+    """
+    times = record.passes_s
+    if protocol is Protocol.CLASSIC:
+        return len(times)
+    if len(times) <= 2:  # the first one has not counted when the second was begun
+        return min(1, len(times))
+    return len(resident.counted(record.block_passes[:-1], times[:-1])) + 1
 
 
 def ok_contradiction(test: TestRecord) -> str | None:

@@ -13,6 +13,7 @@ from aiscore.results.store import (
     broken,
     differences,
     json_of,
+    limited,
     ok_contradiction,
     protocol_contradiction,
     require_known,
@@ -121,9 +122,11 @@ def _contradiction(sweep: Sweep, record: PointRecord) -> str | None:
         return f"point {record.id!r} was {'asked for' if record.sought else 'not asked for'}"
     if record.printed:
         return f"point {record.id!r} has a printed time"
-    if any(len(done.counted_s) > sweep.policy.passes for done in record.rounds if done.passes_s):
-        return f"point {record.id!r} has more passes than the policy allows"
     problem = protocol_contradiction(record, Protocol.RESIDENT)
+    if problem is None and any(
+        limited(done, record.protocol) > sweep.policy.passes for done in record.rounds
+    ):
+        problem = f"point {record.id!r} has more passes than the policy allows"
     if problem is None and record.status is Status.OK:
         problem = ok_contradiction(record)
     return problem
