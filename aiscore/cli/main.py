@@ -22,8 +22,8 @@ from aiscore.report import escape
 
 COMMANDS = {
     "run": "Measure this machine and write a result file.",
-    "show": "Print the RESULT file again, recomputed from its samples.",
-    "compare": "Compare result files and leaderboard cards with the first of them.",
+    "show": "Print the RESULT file, of a run or a sweep, again, recomputed from its samples.",
+    "compare": "Compare result files and leaderboard cards, or sweeps, with the first of them.",
     "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
     "import": "Turn a console LOG of ai-benchmark into a result file.",
     "publish": "Write a score table of the RESULT files, a page or a picture.",
