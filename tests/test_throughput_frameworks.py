@@ -8,7 +8,7 @@ from aiscore.results import sweep_store
 from aiscore.spec import Status, Xla
 from tests.command_line import aiscore
 
-pytestmark = pytest.mark.framework
+pytestmark = [pytest.mark.framework, pytest.mark.timeout(900)]
 
 
 def test_a_sweep_on_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
