@@ -78,8 +78,9 @@ def test_the_tests_before_and_after_a_skipped_one_run(script, peaks, tmp_path, m
     assert result.summary.scores["inference"].value is None
 
 
-def test_every_test_has_a_measured_peak_on_a_gpu():
-    known = peak_memory_bytes("tensorflow", DeviceKind.GPU)
+@pytest.mark.parametrize("kind", [DeviceKind.CPU, DeviceKind.GPU])
+def test_every_test_has_a_measured_peak(kind):
+    known = peak_memory_bytes("tensorflow", kind)
     assert known.keys() == {test.id for suite in Suite for test in TESTS[suite]}
     assert min(known.values()) > 50 << 20
 

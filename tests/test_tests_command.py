@@ -20,7 +20,7 @@ def test_the_keys():
     for test in document["tests"]:
         peaks = test.pop("peak_memory_bytes")
         assert set(peaks) == {"cpu", "gpu"}
-        assert peaks["gpu"] > 100 << 20
+        assert min(peaks.values()) > 100 << 20
     assert [test["id"] for test in document["tests"]] == [test.id for test in FULL]
     assert document["tests"][0] == {
         "id": "1.1",
