@@ -61,7 +61,7 @@ def test_bars_are_the_picture_if_none_is_named(files: list[Path], tmp_path: Path
         "part",
     ]
     assert {"46000", "Inference", "Training"} <= set(shown)
-    assert any(re.fullmatch(r"about \d+ \(estimate, \+-9%\)", text) for text in shown)
+    assert any(re.fullmatch(r"about \d+ \(estimate, \+-15%\)", text) for text in shown)
     assert any(text.startswith("none (") for text in shown)
 
 
