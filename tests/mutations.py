@@ -71,6 +71,8 @@ def in_document(chance: Random, text: str) -> str:
             parent[key]
         except (LookupError, TypeError):
             continue  # it is no longer there
+        if isinstance(parent, str):
+            continue  # which took the place of a list
         chance.choice((_replace, _replace, _scale, _remove, _double, _exchange))(
             chance, text, parent, key
         )
