@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from aiscore.cli import measuring
 from aiscore.cli.files import ask, is_given
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import observer
@@ -37,13 +38,7 @@ STANDARD = Policy()
 )
 @click.option("--tests", metavar="LIST", help="Ids, numbers or names of networks: 1.1,5,resnet*.")
 @click.option("--backend", metavar="NAME", default="tensorflow", show_default=True)
-@click.option(
-    "--device",
-    metavar="auto|cpu|gpu|gpu:N|UUID|NAME",
-    default="auto",
-    show_default=True,
-    help="Part of a name or UUID is enough if it fits one device.",
-)
+@measuring.device
 @click.option(
     "--protocol",
     type=click.Choice([*PROTOCOLS]),
@@ -93,16 +88,11 @@ STANDARD = Policy()
     metavar="S",
     help="End a test that takes longer altogether; else an hour more than its time limit.",
 )
-@click.option(
-    "--memory-fraction",
-    type=float,
-    metavar="F",
-    help="Share of the GPU's memory for the framework; else it grows on demand.",
-)
-@click.option("--seed", type=int, metavar="N", default=0, show_default=True)
+@measuring.memory_fraction
+@measuring.seed
 @click.option("--label", metavar="TEXT", help="A name for this result.")
-@click.option("--price", type=float, metavar="N", help="What the device costs.")
-@click.option("--currency", metavar="CUR", help="The currency of --price, such as EUR.")
+@measuring.price
+@measuring.currency
 @click.option(
     "-o",
     "--output",
@@ -117,7 +107,7 @@ STANDARD = Policy()
     help="Finish the result of that path: what is missing, under the same set-up.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
-@click.option("--yes", is_flag=True, help="Overwrite without asking.")
+@measuring.yes
 @click.pass_context
 def command(
     context: click.Context,

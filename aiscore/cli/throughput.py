@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from aiscore.cli import measuring
 from aiscore.cli.files import ask, is_given
 from aiscore.cli.main import INTERRUPTED
 from aiscore.cli.progress import SWEEP, observer
@@ -66,19 +67,8 @@ BATCHES = "32,64,96,128,192,256"
     help="Compile each whole step with XLA. JAX always does, and is measured once.",
 )
 @click.option("--backend", metavar="LIST", default="tensorflow", show_default=True)
-@click.option(
-    "--device",
-    metavar="auto|cpu|gpu|gpu:N|UUID|NAME",
-    default="auto",
-    show_default=True,
-    help="Part of a name or UUID is enough if it fits one device.",
-)
-@click.option(
-    "--memory-fraction",
-    type=float,
-    metavar="F",
-    help="Share of the GPU's memory for the framework; else it grows on demand.",
-)
+@measuring.device
+@measuring.memory_fraction
 @click.option(
     "--passes",
     type=int,
@@ -98,10 +88,10 @@ BATCHES = "32,64,96,128,192,256"
     metavar="S",
     help="End a point that takes longer altogether; else an hour more than its time limit.",
 )
-@click.option("--seed", type=int, metavar="N", default=0, show_default=True)
+@measuring.seed
 @click.option("--label", metavar="TEXT", help="A name for this sweep.")
-@click.option("--price", type=float, metavar="N", help="What the device costs.")
-@click.option("--currency", metavar="CUR", help="The currency of --price, such as EUR.")
+@measuring.price
+@measuring.currency
 @click.option(
     "-o",
     "--output",
@@ -116,7 +106,7 @@ BATCHES = "32,64,96,128,192,256"
     help="Finish the sweep of that path as it was begun.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
-@click.option("--yes", is_flag=True, help="Overwrite without asking.")
+@measuring.yes
 @click.pass_context
 def command(
     context: click.Context,
