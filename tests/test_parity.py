@@ -151,7 +151,7 @@ def test_training_in_16_bits_changes_the_output(
 
 @pytest.mark.parametrize("network", RECURRENT)
 def test_what_pytorch_would_unroll_is_unsupported(computed: Compute, network: str) -> None:
-    with pytest.raises(NotImplementedError, match="^PyTorch's compiler unrolls loops"):
+    with pytest.raises(NotImplementedError, match=r"^PyTorch's compiler unrolls loops"):
         computed("torch", Request(smallest(network)))
 
 

@@ -9,8 +9,6 @@ import torch
 
 from aiscore.spec import Network
 
-keras.config.disable_traceback_filtering()  # it would wrap what a network says it cannot do
-
 Tensor = Any
 Tensors = list[Tensor]
 
@@ -19,6 +17,7 @@ class Model:
     """One network on one device, with seeded weights."""
 
     def __init__(self, network: Network, device: torch.device, seed: int) -> None:
+        keras.config.disable_traceback_filtering()  # it hides what a network says it cannot do
         keras.utils.set_random_seed(seed)
         self.device = device
         with self._here():
