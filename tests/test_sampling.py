@@ -51,6 +51,12 @@ def test_no_pass_starts_after_100_seconds():
     assert len(Bench(60).sample()) == 2
 
 
+def test_a_first_pass_that_compiles_for_longer_leaves_time_for_the_others():
+    compiling = Bench(120, *[0.01] * 21)
+    assert len(compiling.sample()) == 22
+    assert len(Bench(120).sample()) == 2
+
+
 def test_a_time_limit_of_zero_leaves_the_first_five_passes():
     assert len(Bench(0.1).sample(Policy(max_seconds=0))) == 5
 
