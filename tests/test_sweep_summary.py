@@ -196,7 +196,7 @@ def test_changed_figures_are_found(saved: Path):
     ("change", "problem"),
     [
         (lambda point: point.update(batch=48), "is 'resnet50/training/tensorflow/fp32/xla-off/48'"),
-        (lambda point: point.update(network="vgg"), "a sweep has no network 'vgg'"),
+        (lambda point: point.update(network="vgg"), "is on a line that was not asked for"),
         (lambda point: point.update(sought=True), "was asked for"),
         (lambda point: point.update(input=[8, 8, 3]), "has another input"),
         (lambda point: point["rounds"][0].update(passes_s=[1.0]), "other blocks than times"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aiscore import __version__
 from aiscore.errors import UserError
+from aiscore.execution.common_request import AUTO
 from aiscore.execution.devices import choose_device
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, open_journal
@@ -23,7 +24,6 @@ from aiscore.execution.output import (
     default_path,
 )
 from aiscore.execution.process import SILENCE_LIMIT_S, log_directory, worker_environment
-from aiscore.execution.request import AUTO
 from aiscore.execution.resume import differing, machine_setup
 from aiscore.execution.runner import Observer, Runner
 from aiscore.execution.saving import save_or_tell
@@ -45,8 +45,6 @@ from aiscore.spec import Device, DeviceKind, Line, Options, Protocol, Status, Tr
 from aiscore.system import gpu, host, software
 from aiscore.system.monitor import open_monitor
 from workloads.sweep import point
-
-ALWAYS = "always"  # what a backend's software says of XLA, where nothing else is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,7 @@ def _job(request: SweepRequest, device: Device, line: Line, trial: Trial) -> Job
         backend=line.backend,
         device=device,
         options=options,
-        policies=(request.policy(),),
+        policies=request.policies(),
         tests=(trial.test,),
         seed=request.seed,
     )
@@ -236,8 +234,9 @@ def _set_up(
     reading = gpu.read()
     if request.device == AUTO:
         note_automatic(device, answers[first], reading, observer)
-    always = {name for name, answer in answers.items() if answer.software.get("xla") == ALWAYS}
-    lines = lines_of(request.selection, always)
+    stacks = {name: answer.software for name, answer in answers.items()}
+    lines = lines_of(request.selection, stacks)
+    (policy,) = request.policies()
     variables = worker_environment(
         os.environ, device, Options(memory_fraction=request.memory_fraction)
     )
@@ -247,7 +246,7 @@ def _set_up(
         Sweep(
             aiscore_version=__version__,
             device=DeviceRecord(**asdict(device), automatic=request.device == AUTO),
-            policy=PolicyRecord(**asdict(request.policy())),
+            policy=PolicyRecord(**asdict(policy)),
             memory_fraction=request.memory_fraction,
             environment=EnvironmentRecord(
                 host=host.describe(),
@@ -255,7 +254,7 @@ def _set_up(
                 software=software.describe({}),
                 variables=software.steering_variables(variables),
             ),
-            stacks={name: answer.software for name, answer in answers.items()},
+            stacks=stacks,
             run=RunRecord(
                 id=uuid.uuid4().hex,
                 started_at=now.isoformat(timespec="seconds"),
@@ -304,6 +303,7 @@ def _going_on(unfinished: UnfinishedSweep, now: Sweep) -> Sweep:
 def setup(sweep: Sweep) -> dict[str, str]:
     """What all points of a sweep must have had in common, name to value."""
     values = {
+        "points": ", ".join(sweep.run.requested),
         **machine_setup(sweep),
         **sweep.policy.in_words(),
         "memory fraction": sweep.memory_fraction,

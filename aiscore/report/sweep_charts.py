@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from aiscore.report.charts import AXIS, LABEL_GAP, Colours, Spec, frame
-from aiscore.report.escape import short
+from aiscore.report.escape import terminal
 from aiscore.report.sweep_rows import Chapter, way_title
 from aiscore.spec import Line, Xla
 
 WIDTH, HEIGHT = 560, 300  # pixels of one chart, without axes and legend
 BETWEEN = 28
 WIDER_FONT = 32  # what the reader's font may need more than the one that was measured
-LONGEST_TITLE = 90  # letters
 PALETTE = ("#1f77c9", "#d9610a", "#0f9d6e", "#b5589a", "#8f7a00", "#6a5acd", "#c0392b", "#5f6974")
 """Told apart by the colour-blind too, and legible on light and on dark paper."""
 DASHED = [6, 4]
@@ -36,12 +35,12 @@ def _group(title: str, chapter: Chapter, colours: Colours) -> Spec:
     batches = sorted({point.batch for point, _ in found})
     values: list[dict[str, Any]] = [
         {
-            "line": way_title(point.line),
+            "line": _name(point.line),
             "batch": point.batch,
             "speed": figures.images_per_s,
             "low": (figures.interval or (figures.images_per_s,))[0],
             "high": (figures.interval or (figures.images_per_s,))[-1],
-            "says": f"{way_title(point.line)}, batch {point.batch}:"
+            "says": f"{_name(point.line)}, batch {point.batch}:"
             f" {figures.images_per_s:.0f} images/s",
         }
         for point, figures in sorted(found, key=lambda pair: pair[0].batch)
@@ -52,7 +51,7 @@ def _group(title: str, chapter: Chapter, colours: Colours) -> Spec:
         "type": "group",
         "encode": {"update": {"width": {"value": WIDTH}, "height": {"value": HEIGHT}}},
         "title": {
-            "text": short(title, LONGEST_TITLE),
+            "text": title,
             "anchor": "start",
             "color": colours.ink,
             "fontWeight": "normal",
@@ -145,11 +144,16 @@ def _group(title: str, chapter: Chapter, colours: Colours) -> Spec:
     }
 
 
+def _name(line: Line) -> str:
+    """As the legend has it."""
+    return terminal(way_title(line))
+
+
 def _of_lines(name: str, lines: Sequence[Line], values: Sequence[object]) -> Spec:
     return {
         "name": name,
         "type": "ordinal",
-        "domain": [way_title(line) for line in lines],
+        "domain": [_name(line) for line in lines],
         "range": list(values),
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from aiscore.report import escape, sweep_rows
 from aiscore.report.export import markdown_table
+from aiscore.report.sweep_rows import name_of
 from aiscore.results.sweep import PointSummary, Sweep
 from aiscore.results.sweep_summary import summary_of
 
@@ -68,7 +69,7 @@ def to_svg(sweeps: Sequence[Sweep]) -> str:
     from aiscore.report import charts, sweep_charts
 
     titled = [
-        (f"{name_of(sweep)}: {chapter.title}", chapter)
+        (f"{escape.short(name_of(sweep), charts.LONGEST)}: {chapter.title}", chapter)
         for sweep in sweeps
         for chapter in sweep_rows.chapters(sweep)
     ]
@@ -80,11 +81,6 @@ def to_html(sweeps: Sequence[Sweep]) -> str:
     from aiscore.report.sweep_page import make_page
 
     return make_page(sweeps)
-
-
-def name_of(sweep: Sweep) -> str:
-    """Label or device."""
-    return sweep.run.label or sweep.device.name
 
 
 FORMATS: dict[str, Callable[[Sequence[Sweep]], str]] = {

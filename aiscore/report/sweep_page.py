@@ -3,26 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
-from aiscore import __version__
 from aiscore.report import charts, sweep_charts, sweep_rows
 from aiscore.report.escape import short, terminal
-from aiscore.report.page import LONGEST_TITLE, policy, template
+from aiscore.report.html import make_html
+from aiscore.report.page import LONGEST_TITLE
 from aiscore.results.sweep import Sweep
 
 
 def make_page(sweeps: Sequence[Sweep]) -> str:
     """All sweeps in their order, each with what it says, its charts and its tables."""
-    style = template("page.css")
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    names = [short(sweep.run.label or sweep.device.name, LONGEST_TITLE) for sweep in sweeps]
+    names = [short(sweep_rows.name_of(sweep), LONGEST_TITLE) for sweep in sweeps]
     title = f"{names[0]}: throughput" if len(names) == 1 else "Throughput"
-    return environment.from_string(template("sweep.html")).render(
-        policy=policy(style),
-        version=__version__,
+    return make_html(
+        "sweep.html",
         title=title,
-        style=style,
         legend=sweep_rows.LEGEND,
         sweeps=[_section(name, sweep) for name, sweep in zip(names, sweeps, strict=True)],
     )
@@ -58,5 +52,5 @@ def _tables(
 
 
 def _table(title: str, header: list[str], lines: list[list[str]]) -> dict[str, Any]:
-    shown = [[terminal(cell) for cell in line] for line in lines]
-    return {"title": title, "header": header, "lines": shown}
+    shown_header, *shown = [[terminal(cell) for cell in line] for line in (header, *lines)]
+    return {"title": title, "header": shown_header, "lines": shown}

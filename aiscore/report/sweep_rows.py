@@ -39,6 +39,12 @@ class Chapter:
         return f"{NETWORKS[self.network].title} {self.mode}"
 
 
+def name_of(sweep: Sweep) -> str:
+    """Label or device, whichever has letters."""
+    names = (sweep.run.label or "", sweep.device.name)
+    return next((name for name in names if name.strip()), "unnamed")
+
+
 def headline(sweep: Sweep) -> list[tuple[str, str]]:
     """What the sweep is: name and value, in reading order."""
     device, run = sweep.device, sweep.run
@@ -203,23 +209,21 @@ def three(value: float | None) -> str:
 def best_table(sweep: Sweep, chapter: Chapter) -> tuple[list[str], list[list[str]]]:
     """For each line its best batch and what that is worth; and its largest, where sought."""
     price = sweep.run.price
-    titles = {
-        "best batch": lambda line: NONE if line.best_batch is None else str(line.best_batch),
-        "images/s": lambda line: rate(line.best_images_per_s),
-        f"per {price.currency if price else 'price'}": lambda line: three(line.per_price),
-        "per GiB": lambda line: three(line.per_gib),
-        "largest": _largest,
-    }
+    columns: list[tuple[str, Callable[[LineSummary], str]]] = [
+        ("best batch", lambda line: NONE if line.best_batch is None else str(line.best_batch)),
+        ("images/s", lambda line: rate(line.best_images_per_s)),
+        (f"per {price.currency if price else 'price'}", lambda line: three(line.per_price)),
+        ("per GiB", lambda line: three(line.per_gib)),
+        ("largest", _largest),
+    ]
     found = [
         line
         for line in summary_of(sweep).lines
         if (line.network, line.mode) == (chapter.network, chapter.mode)
     ]
-    used = {
-        title: cell for title, cell in titles.items() if any(cell(line) != NONE for line in found)
-    }
-    cells = [[way_title(line), *(cell(line) for cell in used.values())] for line in found]
-    return ["stack", *used], cells
+    used = [(title, cell) for title, cell in columns if any(cell(line) != NONE for line in found)]
+    cells = [[way_title(line), *(cell(line) for _, cell in used)] for line in found]
+    return ["stack", *(title for title, _ in used)], cells
 
 
 def _largest(line: LineSummary) -> str:
@@ -227,7 +231,11 @@ def _largest(line: LineSummary) -> str:
     largest = line.largest
     if largest is None:
         return NONE
-    beyond = f"{largest.beyond} {largest.beyond_status}" if largest.beyond else "none too large"
+    if largest.beyond:
+        beyond = f"{largest.beyond} {largest.beyond_status}"
+    else:
+        ended = 2 * (largest.batch or 0) > throughput.MOST_IMAGES
+        beyond = "none too large" if ended else "larger not tried"
     if largest.batch is None:
         return f"none ({beyond})"
     memory = "" if largest.peak_device_bytes is None else f"{gib(largest.peak_device_bytes)} GiB, "

@@ -59,7 +59,7 @@ def render_sweep_comparison(compared: ComparedSweeps) -> str:
     largest = sweep_compare.largest_lines(compared)
     parts = [
         "\n".join(
-            wrapped(f"{letter}  ", f"{sweep.run.label or sweep.device.name} (sweep)")
+            wrapped(f"{letter}  ", f"{sweep_rows.name_of(sweep)} (sweep)")
             for letter, sweep in zip(letters, compared.sweeps, strict=True)
         ),
         table(
