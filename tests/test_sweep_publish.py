@@ -55,6 +55,16 @@ def test_a_chapter_without_any_speed_has_an_empty_chart():
     assert to_svg([sweep([failed(FP16, 32)])]).startswith("<svg")
 
 
+def test_a_long_name_leaves_room_for_that_of_the_network():
+    made = sweep(on_line(FP16, {32: 100}), run={"label": "W" * 500})
+    assert "W\N{HORIZONTAL ELLIPSIS}: ResNet-50 training" in to_svg([made])
+
+
+def test_a_name_without_letters_is_none():
+    made = sweep(on_line(FP16, {32: 100}), device=" ", run={"label": " "})
+    assert "unnamed: throughput" in to_html([made])
+
+
 def test_svg_shows_every_network():
     drawn = to_svg([article()])
     assert "article: ResNet-50 training" in drawn

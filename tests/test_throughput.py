@@ -153,6 +153,7 @@ def test_a_backend_that_always_uses_xla_is_measured_once(script):
         (["--batch", "0"], "'0' is no batch"),
         (["--batch", "many"], "'many' is no batch"),
         (["--batch", "99999999"], "'99999999' is no batch"),
+        pytest.param(["--batch", "9" * 5000], "9' is no batch", id="thousands of digits"),
         (["--precision", "int8"], "there is no 'int8'; give one of: default, fp32"),
         (["--mode", "both"], "there is no 'both'; give one of: inference, training"),
         (["--xla", "maybe"], "'maybe' is not one of 'off', 'on', 'both'"),
@@ -185,6 +186,24 @@ def test_an_existing_file_is_not_overwritten_unasked(script):
 
 
 # ---------------------------------------------------------------- going on
+
+
+def test_a_sweep_on_a_device_that_was_named_goes_on_there(script):
+    throughput("--batch", "32", "--device", "cpu")
+    done = aiscore("throughput", "--resume", OUTPUT)
+    assert done.code == 0, done.err
+
+
+def test_a_file_that_asks_for_other_points_than_its_selection_does_not_go_on(script):
+    throughput("--batch", "32,64")
+    document = json.loads(OUTPUT.read_text())
+    document["run"]["requested"].pop()
+    document["points"].pop()
+    document["summary"] = None
+    OUTPUT.write_text(json.dumps(document))
+    refused = aiscore("throughput", "--resume", OUTPUT)
+    assert refused.code == 2
+    assert "was begun with another set-up: points was" in refused.err
 
 
 def test_a_point_that_crashed_is_measured_again_and_the_others_stay(script):
