@@ -65,7 +65,7 @@ def poisoned_sweep(tmp_path: Path) -> Path:
     evil = line(backend=HARM)
     made = sweep(
         [*on_line(evil, {32: 100, 64: 150, 96: 160}), failed(evil, 128)],
-        run={"label": "label", "price": {"amount": 5, "currency": HARM[-12:]}},
+        run={"label": "label", "price": {"amount": 5, "currency": HARM[18:30]}},
     )
     sweep_store.save(made, path)
     changed = poison(path, json.loads(path.read_text()), sweep_store.load)
