@@ -56,7 +56,7 @@ class Visits:
         """Closes them all; fails if there was any trouble."""
         for context in self._browser.contexts:
             context.close()
-        assert self._troubles == []
+        assert self._troubles == [], self._troubles
 
 
 def is_as_wide_as_the_window(page: Page) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aiscore.errors import UserError
 from aiscore.report.charts import IN_A_FILE
 from aiscore.report.disclosure import SWEEP_SAID, Disclosure
 from aiscore.report.sweep_charts import DASHED, chart
@@ -20,7 +21,7 @@ from aiscore.results.sweep_summary import derive, summarise
 from tests import golden_files, pages
 from tests.command_line import aiscore
 from tests.filled import filled
-from tests.sweep_factory import FP16, WITH_XLA, article, failed, measured, on_line, sweep
+from tests.sweep_factory import FP16, SE, WITH_XLA, article, failed, measured, on_line, sweep
 
 
 def test_markdown():
@@ -51,8 +52,13 @@ def test_the_chart_has_a_line_for_each_stack():
     assert scales["dash"]["range"] == [[], [], DASHED]
 
 
-def test_a_chapter_without_any_speed_has_an_empty_chart():
-    assert to_svg([sweep([failed(FP16, 32)])]).startswith("<svg")
+def test_where_nothing_ran_nothing_is_drawn():
+    made = sweep([*on_line(FP16, {32: 100}), failed(SE, 32)])
+    assert "SE-ResNeXt" not in to_svg([made])
+    assert to_html([made]).count("<figure") == 1
+    with pytest.raises(UserError, match="no point ran"):
+        to_svg([sweep([failed(FP16, 32)])])
+    assert to_html([sweep([failed(FP16, 32)])]).count("<figure") == 0
 
 
 def test_a_long_name_leaves_room_for_that_of_the_network():

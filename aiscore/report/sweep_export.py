@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable, Sequence
 
+from aiscore.errors import UserError
 from aiscore.report import escape, sweep_rows
 from aiscore.report.export import markdown_table
 from aiscore.report.sweep_rows import name_of
@@ -65,14 +66,17 @@ def to_json(sweeps: Sequence[Sweep]) -> str:
 
 
 def to_svg(sweeps: Sequence[Sweep]) -> str:
-    """The charts of all sweeps, one under the other."""
+    """The charts of all sweeps, one under the other; raises UserError if nothing ran."""
     from aiscore.report import charts, sweep_charts
 
     titled = [
         (f"{escape.short(name_of(sweep), charts.LONGEST)}: {chapter.title}", chapter)
         for sweep in sweeps
         for chapter in sweep_rows.chapters(sweep)
+        if chapter.ran
     ]
+    if not titled:
+        raise UserError("no point ran: there is nothing to draw", "publish a page or a table")
     return charts.draw(sweep_charts.chart(titled, charts.IN_A_FILE))
 
 

@@ -34,12 +34,15 @@ def _section(name: str, sweep: Sweep) -> dict[str, Any]:
 
 
 def _chapter(sweep: Sweep, chapter: sweep_rows.Chapter) -> dict[str, Any]:
-    spec = sweep_charts.chart([(chapter.title, chapter)], charts.IN_THE_PAGE)
     return {
         "title": chapter.title,
-        "svg": charts.draw(spec),
+        "svg": _drawing(chapter) if chapter.ran else None,
         "tables": [_table(*made) for made in _tables(sweep, chapter)],
     }
+
+
+def _drawing(chapter: sweep_rows.Chapter) -> str:
+    return charts.draw(sweep_charts.chart([(chapter.title, chapter)], charts.IN_THE_PAGE))
 
 
 def _tables(

@@ -38,6 +38,11 @@ class Chapter:
         """In words."""
         return f"{NETWORKS[self.network].title} {self.mode}"
 
+    @property
+    def ran(self) -> bool:
+        """Whether any point did, and there is something to draw."""
+        return any(figures.images_per_s for _, figures in self.points)
+
 
 def name_of(sweep: Sweep) -> str:
     """Label or device, whichever has letters."""
