@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
+A4 = {"width": 680, "height": 1010}  # within its margins
 PATIENCE_MS = 30_000
 
 

@@ -18,6 +18,7 @@ from aiscore.results.summary import summarise
 from aiscore.spec import DeviceKind, Protocol
 from tests import hostile
 from tests.browsing import (
+    A4,
     PATIENCE_MS,
     PHONE,
     WIDE,
@@ -332,6 +333,16 @@ def test_print_has_the_whole_table_and_no_controls(open_page, tmp_path: Path):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
     page.pdf(path=tmp_path / "page.pdf")
     assert len(names(page)) == 180 + len(cards())
+
+
+def test_print_on_paper_that_is_narrow_is_a_table(open_page):
+    page = open_page(viewport=A4)
+    page.emulate_media(media="print")
+    head, first = (page.locator(f"#table > {part} > tr > .score") for part in ("thead", "tbody"))
+    assert head.count() == 3
+    for place in range(3):
+        above, below = head.nth(place).bounding_box(), first.nth(place).bounding_box()
+        assert above["x"] == below["x"] and above["width"] == below["width"]
 
 
 def test_ten_thousand_rows_are_searched_sorted_and_come_as_one_scrolls(open_page):

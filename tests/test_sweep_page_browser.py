@@ -11,7 +11,7 @@ from aiscore.results.model import ErrorRecord
 from aiscore.results.sweep import Sweep
 from aiscore.spec import Line, Precision, Xla
 from tests import hostile
-from tests.browsing import PHONE, WIDE, Visits, findings, is_as_wide_as_the_window, is_dark
+from tests.browsing import A4, PHONE, WIDE, Visits, findings, is_as_wide_as_the_window, is_dark
 from tests.sweep_factory import FP16, SE, article, failed, line, on_line, sweep
 
 pytestmark = pytest.mark.browser
@@ -117,8 +117,16 @@ def test_the_keyboard_reaches_what_scrolls_and_shows_where_it_is(open_page):
     assert page.evaluate(focused) == "Points: ResNet-50 training"
 
 
+def test_a_chart_can_be_read_on_a_phone(open_page):
+    page = open_page(viewport=PHONE)
+    label = page.locator("svg .role-axis-label text").first
+    assert label.bounding_box()["height"] > 8
+    figure = page.get_by_role("figure").first
+    assert figure.evaluate("it => it.scrollWidth > it.clientWidth")
+
+
 def test_print_cuts_nothing_off(open_page):
-    page = open_page((large(),), {"width": 680, "height": 900})
+    page = open_page((large(),), A4)
     page.emulate_media(media="print", color_scheme="dark")
     assert not is_dark(page)
     for place in page.locator(".scroll").all():

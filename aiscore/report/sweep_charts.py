@@ -11,8 +11,11 @@ from aiscore.spec import Line, Xla
 WIDTH, HEIGHT = 560, 300  # pixels of one chart, without axes and legend
 BETWEEN = 28
 WIDER_FONT = 32  # what the reader's font may need more than the one that was measured
-PALETTE = ("#1f77c9", "#d9610a", "#0f9d6e", "#b5589a", "#8f7a00", "#6a5acd", "#c0392b", "#5f6974")
-"""Told apart by the colour-blind too, and legible on light and on dark paper."""
+PALETTE = (
+    *("#1f77c9", "#d9610a", "#0f9d6e", "#b5589a", "#8f7a00"),
+    *("#6a5acd", "#c0392b", "#5f6974", "#0891a8", "#8c564b"),
+)
+"""For two backends and all precisions; told apart by the colour-blind too, on any paper."""
 DASHED = [6, 4]
 
 
@@ -75,7 +78,14 @@ def _group(title: str, chapter: Chapter, colours: Colours) -> Spec:
             _of_lines("dash", lines, [DASHED if line.xla is Xla.ON else [] for line in lines]),
         ],
         "axes": [
-            {**AXIS, "orient": "bottom", "scale": "x", "values": batches, "title": "Batch"},
+            {
+                **AXIS,
+                "orient": "bottom",
+                "scale": "x",
+                "values": batches,
+                "format": "d",
+                "title": "Batch",
+            },
             {
                 **AXIS,
                 "orient": "left",

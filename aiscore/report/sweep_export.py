@@ -34,7 +34,8 @@ def _markdown_parts(sweep: Sweep) -> list[str]:
             markdown_table(*sweep_rows.point_table(chapter)),
             markdown_table(*sweep_rows.best_table(sweep, chapter)),
         ]
-    return [part for part in [*parts, f"{escape.markdown(sweep_rows.LEGEND)}\n"] if part]
+    parts += [f"{escape.markdown(text)}\n" for text in sweep_rows.legend(sweep)]
+    return [part for part in parts if part]
 
 
 def to_csv(sweeps: Sequence[Sweep]) -> str:

@@ -17,7 +17,7 @@ def make_page(sweeps: Sequence[Sweep]) -> str:
     return make_html(
         "sweep.html",
         title=title,
-        legend=sweep_rows.LEGEND,
+        legend=dict.fromkeys(text for sweep in sweeps for text in sweep_rows.legend(sweep)),
         sweeps=[_section(name, sweep) for name, sweep in zip(names, sweeps, strict=True)],
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiscore.report.rows import check_text, check_title, three_digits
+from aiscore.report.rows import NOT_STEADY, check_text, check_title, three_digits
 from aiscore.results.model import CheckRecord
 from aiscore.results.sweep import LineSummary, PointRecord, PointSummary, Sweep
 from aiscore.results.sweep_summary import GIB, in_fp32, speeds, summary_of, without_xla
@@ -204,6 +204,12 @@ LEGEND = (
     " x before: as fast as the next smaller batch. x fp32, x XLA: as fast as in fp32 and"
     " without XLA at the same batch. GiB: the framework's peak on the device."
 )
+
+
+def legend(sweep: Sweep) -> list[str]:
+    """What the tables do not say of themselves, a text each."""
+    marked = any(figures.steady is False for figures in summary_of(sweep).points)
+    return [LEGEND, *([f"{NOT_STEADY}."] if marked else [])]
 
 
 def three(value: float | None) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from aiscore.report import sweep_compare, sweep_rows
 from aiscore.report.comparisons import LETTERS
 from aiscore.report.layout import WIDTH, facts, table, wrapped
+from aiscore.report.rows import NOT_STEADY
 from aiscore.report.sweep_compare import ComparedSweeps
-from aiscore.report.text import NOT_STEADY
 from aiscore.results.sweep import Sweep
 
 
