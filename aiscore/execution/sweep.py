@@ -14,7 +14,7 @@ from aiscore.errors import UserError
 from aiscore.execution.common_request import AUTO
 from aiscore.execution.devices import choose_device
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
-from aiscore.execution.journal import Journal, open_journal
+from aiscore.execution.journal import Journal, journal_path, open_journal
 from aiscore.execution.output import (
     DIRECTORY,
     Confirm,
@@ -150,6 +150,9 @@ def execute(
         unfinished = request.unfinished
         if unfinished is not None:
             check_writable(unfinished.path.parent)
+            course = _course_of(unfinished)
+            if not course.due():
+                return _nothing_missing(unfinished, course, observer)
         elif request.output is None:
             check_directory(DIRECTORY)
         else:
@@ -161,7 +164,8 @@ def execute(
         if unfinished is not None:
             path, done = unfinished.path, unfinished.done
             header = _going_on(unfinished, header)
-            observer.note(f"{len(done)} points are done already")
+            points = "1 point is" if len(done) == 1 else f"{len(done)} points are"
+            observer.note(f"{points} done already")
         course = Course(lines, request.selection, done)
         with (
             log_directory() as logs,
@@ -195,6 +199,26 @@ def execute(
                     lambda place: save(sweep, place), path, journal, "throughput"
                 )
                 return SweepOutcome(sweep, path, unsaved)
+
+
+def _course_of(unfinished: UnfinishedSweep) -> Course:
+    """How far it got, on the stacks that it was begun with."""
+    selection, stacks = unfinished.sweep.selection, unfinished.sweep.stacks
+    return Course(lines_of(selection, stacks), selection, unfinished.done)
+
+
+def _nothing_missing(
+    unfinished: UnfinishedSweep, course: Course, observer: Observer
+) -> SweepOutcome:
+    """The sweep that was cut off after its last point, or was not cut off."""
+    path = unfinished.path
+    observer.note(f"nothing is missing in {path}")
+    sweep = unfinished.sweep
+    run = sweep.run.model_copy(update={"interrupted": False})
+    whole = summarise(sweep.model_copy(update={"run": run}).with_points(course.points))
+    save(whole, path)
+    journal_path(path).unlink(missing_ok=True)
+    return SweepOutcome(whole, path)
 
 
 def _job(request: SweepRequest, device: Device, line: Line, trial: Trial) -> Job:

@@ -31,8 +31,7 @@ def _markdown_parts(sweep: Sweep) -> list[str]:
     for chapter in sweep_rows.chapters(sweep):
         parts += [
             f"## {escape.markdown(chapter.title)}\n",
-            markdown_table(*sweep_rows.point_table(chapter)),
-            markdown_table(*sweep_rows.best_table(sweep, chapter)),
+            *(markdown_table(*table) for table in sweep_rows.tables(sweep, chapter).values()),
         ]
     parts += [f"{escape.markdown(text)}\n" for text in sweep_rows.legend(sweep)]
     return [part for part in parts if part]

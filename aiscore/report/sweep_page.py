@@ -37,21 +37,14 @@ def _chapter(sweep: Sweep, chapter: sweep_rows.Chapter) -> dict[str, Any]:
     return {
         "title": chapter.title,
         "svg": _drawing(chapter) if chapter.ran else None,
-        "tables": [_table(*made) for made in _tables(sweep, chapter)],
+        "tables": [
+            _table(title, *table) for title, table in sweep_rows.tables(sweep, chapter).items()
+        ],
     }
 
 
 def _drawing(chapter: sweep_rows.Chapter) -> str:
     return charts.draw(sweep_charts.chart([(chapter.title, chapter)], charts.IN_THE_PAGE))
-
-
-def _tables(
-    sweep: Sweep, chapter: sweep_rows.Chapter
-) -> list[tuple[str, list[str], list[list[str]]]]:
-    return [
-        ("Points", *sweep_rows.point_table(chapter)),
-        ("Best batches", *sweep_rows.best_table(sweep, chapter)),
-    ]
 
 
 def _table(title: str, header: list[str], lines: list[list[str]]) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from aiscore.scoring.compare import NOISE_FLOOR
 from aiscore.spec import Line, Mode, Status, Xla
 from workloads.sweep import NETWORKS
 
+Table = tuple[list[str], list[list[str]]]
+"""Heading and lines."""
+
 VERBS = {Mode.TRAINING: "trains", Mode.INFERENCE: "runs"}
 NONE = "-"
 
@@ -76,8 +79,10 @@ def status_text(sweep: Sweep) -> str:
     status, asked = summary_of(sweep).status, sweep.run.requested
     if status == "complete":
         return "complete"
-    ok = {point.id for point in sweep.points if point.status is Status.OK}
     kind = "partial, interrupted" if status == "interrupted" else "partial"
+    if not asked:  # but for the largest batches, which have a column
+        return kind
+    ok = {point.id for point in sweep.points if point.status is Status.OK}
     return f"{kind} ({len(ok.intersection(asked))} of {len(asked)} points ok)"
 
 
@@ -144,7 +149,13 @@ def line_title(line: Line | LineSummary) -> str:
     return f"{NETWORKS[line.network].title} {line.mode}, {way_title(line)}"
 
 
-def point_table(chapter: Chapter) -> tuple[list[str], list[list[str]]]:
+def tables(sweep: Sweep, chapter: Chapter) -> dict[str, Table]:
+    """Title to table, of those that say more than the names of stacks."""
+    made = {"Points": point_table(chapter), "Best batches": best_table(sweep, chapter)}
+    return {title: (header, lines) for title, (header, lines) in made.items() if header[1:]}
+
+
+def point_table(chapter: Chapter) -> Table:
     """Heading and lines; a column in which no point has anything is left out."""
     used = [
         column
@@ -217,7 +228,7 @@ def three(value: float | None) -> str:
     return NONE if value is None else three_digits(value)
 
 
-def best_table(sweep: Sweep, chapter: Chapter) -> tuple[list[str], list[list[str]]]:
+def best_table(sweep: Sweep, chapter: Chapter) -> Table:
     """For each line its best batch and what that is worth; and its largest, where sought."""
     price = sweep.run.price
     columns: list[tuple[str, Callable[[LineSummary], str]]] = [
