@@ -257,6 +257,7 @@ def test_points_that_contradict_themselves_are_refused(saved: Path, change, prob
         (lambda it: it["selection"].update(networks=["vgg"]), "a sweep has no network 'vgg'"),
         (lambda it: it["selection"].update(backends=[]), "at least 1 item"),
         (lambda it: it["selection"].update(largest=False), "was sought, but nothing was to be"),
+        (lambda it: it.update(stacks={}), "stacks says nothing of 'tensorflow'"),
         (lambda it: it["run"].update(seed=None), "run.seed or run.duration_s is missing"),
         (lambda it: it["policy"].update(protocol="classic"), "points are resident"),
     ],

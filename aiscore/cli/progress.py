@@ -98,9 +98,10 @@ class LiveProgress(PlainProgress):
         from rich.live import Live
 
         self._begin = time.monotonic()
+        console = Console(stderr=True, highlight=False)
         self._live = Live(
-            console=Console(stderr=True, highlight=False),
-            get_renderable=self._renderable,
+            console=console,
+            get_renderable=lambda: self._renderable(console.width),
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
             redirect_stdout=False,
@@ -140,10 +141,9 @@ class LiveProgress(PlainProgress):
         name = self._words.title(self._trial)
         return f"{count} {_without_middle(name, width - len(count) - 1 - len(rest))}{rest}"
 
-    def _renderable(self) -> "Text":
+    def _renderable(self, width: int) -> "Text":
         from rich.text import Text
 
-        width = self._live.console.width if self._live else 0
         return Text(self.line(width), no_wrap=True, overflow="ellipsis")
 
     def _left_s(self) -> float:

@@ -216,8 +216,9 @@ def _nothing_missing(
     sweep = unfinished.sweep
     run = sweep.run.model_copy(update={"interrupted": False})
     whole = summarise(sweep.model_copy(update={"run": run}).with_points(course.points))
-    save(whole, path)
-    journal_path(path).unlink(missing_ok=True)
+    if whole != sweep:
+        save(whole, path)
+        journal_path(path).unlink(missing_ok=True)
     return SweepOutcome(whole, path)
 
 

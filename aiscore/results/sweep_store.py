@@ -109,6 +109,9 @@ def _contradictions(sweep: Sweep) -> list[str]:
     for network in sweep.selection.networks:
         if network not in NETWORKS:
             return [f"a sweep has no network {network!r}"]
+    for backend in sweep.selection.backends:
+        if backend not in sweep.stacks:
+            return [f"stacks says nothing of {backend!r}"]
     for id, count in Counter(record.id for record in sweep.points).items():
         if count > 1:
             return [f"point {id!r} stands there twice"]
@@ -148,5 +151,5 @@ def _was_selected(sweep: Sweep, line: Line) -> bool:
         and line.mode in selection.modes
         and line.backend in selection.backends
         and line.precision in selection.precisions
-        and line.xla in selection.xla_of(sweep.stacks.get(line.backend, {}))
+        and line.xla in selection.xla_of(sweep.stacks[line.backend])
     )
