@@ -120,6 +120,10 @@ def _place(backend: str, session: Any, images: np.ndarray, labels: np.ndarray) -
         import tensorflow as tf
 
         session._images, session._labels = tf.constant(images), tf.constant(labels)
+    elif backend == "torch":
+        import torch
+
+        session._use(torch.from_numpy(images), torch.from_numpy(labels).long())
     else:
         import jax
 
@@ -132,4 +136,7 @@ def _variables(backend: str, session: Any) -> list[np.ndarray]:
         model = session._model
         found = [*model.trainable_variables, *model.non_trainable_variables]
         return [variable.numpy() for variable in found]
+    if backend == "torch":
+        # Copies, for steps overwrite them.
+        return [np.array(value) for value in (*session._model.weights, *session._model.fixed)]
     return [np.array(value) for value in (*session._weights, *session._averages)]

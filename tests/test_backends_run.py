@@ -11,7 +11,7 @@ from aiscore.spec import Status
 pytestmark = pytest.mark.framework
 
 
-@pytest.mark.parametrize("backend", ["jax", "onnxruntime"])
+@pytest.mark.parametrize("backend", ["jax", "torch", "onnxruntime"])
 def test_a_run_in_both_protocols(backend, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     command = [sys.executable, "-m", "aiscore", "run", "--backend", backend, "--device", "cpu"]

@@ -32,6 +32,11 @@ WAYS = {
         Options(precision=Precision.BF16),
         Options(precision=Precision.FP16),
     ],
+    "torch": [
+        Options(),
+        Options(precision=Precision.BF16),
+        Options(precision=Precision.FP16),
+    ],
 }
 # Relative to the largest change: 16-bit products have 8 or 11 bits.
 TOLERANCE = {Precision.BF16: 3e-2, Precision.FP16: 4e-3}

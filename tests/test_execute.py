@@ -344,7 +344,7 @@ def test_a_backend_that_does_not_start_is_an_error_with_its_last_line(script):
 def test_an_unknown_backend_is_an_error_that_names_the_real_ones(script):
     with pytest.raises(UserError) as caught:
         execute(Request(backend="fakes", output=OUTPUT), Notebook(), lambda question: False)
-    assert caught.value.advice == "there are: jax, onnxruntime, tensorflow, tensorrt"
+    assert caught.value.advice == "there are: jax, onnxruntime, tensorflow, tensorrt, torch"
 
 
 def test_a_missing_device_is_an_error_that_lists_those_there_are(script):

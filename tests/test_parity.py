@@ -15,6 +15,7 @@ TOLERANCES = {Precision.DEFAULT: 1e-3, Precision.FP16: 5e-2, Precision.BF16: 2e-
 """Of the difference (docs/backends.md)."""
 
 TRAINED = ("mobilenet_v2", "srcnn", "spade", "icnet", "pixel_rnn")
+RECURRENT = ("pixel_rnn", "lstm_sentiment", "gnmt")
 STEPS = 2
 
 Compute = Callable[[str, Request], list[np.ndarray]]
@@ -28,10 +29,16 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compute]:
         pytest.MonkeyPatch.context() as patch,
         process() as tensorflow,
         process() as jax,
+        process() as torch,
         process() as onnxruntime,
     ):
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        processes = {"tensorflow": tensorflow, "jax": jax, "onnxruntime": onnxruntime}
+        processes = {
+            "tensorflow": tensorflow,
+            "jax": jax,
+            "torch": torch,
+            "onnxruntime": onnxruntime,
+        }
 
         def ask(backend: str, request: Request) -> list[np.ndarray]:
             if (backend, request) in known:
@@ -60,6 +67,9 @@ def difference(output: np.ndarray, expected: np.ndarray) -> float:
         ("jax", Precision.DEFAULT),
         ("jax", Precision.FP16),
         ("jax", Precision.BF16),
+        ("torch", Precision.DEFAULT),
+        ("torch", Precision.FP16),
+        ("torch", Precision.BF16),
         ("onnxruntime", Precision.DEFAULT),
         ("onnxruntime", Precision.FP16),
     ],
@@ -72,6 +82,8 @@ def test_inference_gives_the_same_output(
     backend: str,
     precision: Precision,
 ) -> None:
+    if backend == "torch" and network in RECURRENT:
+        pytest.skip("PyTorch's compiler unrolls loops")
     test = smallest(network)
     (expected,) = computed("tensorflow", Request(test))
     (output,) = computed(backend, Request(test, precision))
@@ -82,7 +94,7 @@ def test_inference_gives_the_same_output(
 
 
 @pytest.mark.skipif("spade" not in CHOSEN, reason="AISCORE_NETWORKS=all compiles and exports it")
-@pytest.mark.parametrize("backend", ["jax", "onnxruntime"])
+@pytest.mark.parametrize("backend", ["jax", "torch", "onnxruntime"])
 def test_what_a_pass_writes_is_there_in_the_next(computed: Compute, backend: str) -> None:
     request = Request(smallest("spade"), passes=2)
     expected = computed("tensorflow", request)
@@ -92,18 +104,29 @@ def test_what_a_pass_writes_is_there_in_the_next(computed: Compute, backend: str
         assert difference(output, same) <= TOLERANCES[Precision.DEFAULT]
 
 
+@pytest.mark.parametrize("backend", ["jax", "torch"])
 @pytest.mark.parametrize("network", [name for name in TRAINED if name in CHOSEN])
-def test_training_changes_the_output_in_the_same_way(computed: Compute, network: str) -> None:
+def test_training_changes_the_output_in_the_same_way(
+    computed: Compute, network: str, backend: str
+) -> None:
+    if backend == "torch" and network in RECURRENT:
+        pytest.skip("PyTorch's compiler unrolls loops")
     request = Request(smallest(network, Mode.TRAINING), passes=STEPS)
     before, after = computed("tensorflow", request)
-    output_before, output_after = computed("jax", request)
+    output_before, output_after = computed(backend, request)
     assert not np.array_equal(before, after)
     assert difference(output_after - output_before, after - before) <= 0.05
 
 
 @pytest.mark.parametrize(
     ("backend", "mode"),
-    [("jax", Mode.INFERENCE), ("jax", Mode.TRAINING), ("onnxruntime", Mode.INFERENCE)],
+    [
+        ("jax", Mode.INFERENCE),
+        ("jax", Mode.TRAINING),
+        ("torch", Mode.INFERENCE),
+        ("torch", Mode.TRAINING),
+        ("onnxruntime", Mode.INFERENCE),
+    ],
 )
 def test_resident_passes_compute_what_classic_ones_do(
     computed: Compute, backend: str, mode: Mode
@@ -114,13 +137,22 @@ def test_resident_passes_compute_what_classic_ones_do(
     assert np.array_equal(classic, resident)
 
 
+@pytest.mark.parametrize("backend", ["jax", "torch"])
 @pytest.mark.parametrize("precision", [Precision.FP16, Precision.BF16])
-def test_training_in_16_bits_changes_the_output(computed: Compute, precision: Precision) -> None:
+def test_training_in_16_bits_changes_the_output(
+    computed: Compute, precision: Precision, backend: str
+) -> None:
     """In float16 the first steps may do nothing but lower the scale of the loss."""
     test = smallest("srcnn", Mode.TRAINING)
-    before, after = computed("jax", Request(test, precision, passes=40))
+    before, after = computed(backend, Request(test, precision, passes=40))
     assert np.isfinite(after).all()
     assert not np.array_equal(before, after)
+
+
+@pytest.mark.parametrize("network", RECURRENT)
+def test_what_pytorch_would_unroll_is_unsupported(computed: Compute, network: str) -> None:
+    with pytest.raises(NotImplementedError, match=r"^PyTorch's compiler unrolls loops"):
+        computed("torch", Request(smallest(network)))
 
 
 def test_what_a_backend_cannot_run_it_says(computed: Compute) -> None:
@@ -130,6 +162,7 @@ def test_what_a_backend_cannot_run_it_says(computed: Compute) -> None:
         ("onnxruntime", Request(FULL[0], Precision.BF16), "bfloat16"),
         ("onnxruntime", Request(FULL[0], Precision.TF32), "NVIDIA"),
         ("jax", Request(FULL[0], Precision.TF32), "NVIDIA"),
+        ("torch", Request(FULL[0], Precision.TF32), "NVIDIA"),
     ):
         with pytest.raises(ValueError, match=reason):
             computed(backend, request)

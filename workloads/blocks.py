@@ -23,6 +23,8 @@ OP_FOR_OP = BACKEND == "tensorflow"
 
 if BACKEND == "tensorflow":
     import tensorflow as tf
+elif BACKEND == "torch":
+    import torch
 
 
 def glorot(shape: Sequence[int], dtype: str | None = None) -> Tensor:
@@ -312,6 +314,11 @@ def scan(
     if BACKEND == "tensorflow":
         with nullcontext() if lengths is None else _v1_loops():
             return _scan_tensorflow(step, inputs, state, lengths)
+    if BACKEND == "torch":
+        raise NotImplementedError(
+            "PyTorch's compiler unrolls loops: a recurrent network becomes tens of thousands"
+            " of operations, which take hours to compile"
+        )
     return _scan(step, inputs, state, lengths)
 
 
@@ -554,13 +561,15 @@ class StandardNormal(layers.Layer):
     def __init__(self, shape: tuple[int, ...], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.shape = shape
-        if BACKEND != "tensorflow":
+        if BACKEND == "jax":
             self.seed_generator = keras.random.SeedGenerator()
 
     def call(self, x: Tensor) -> Tensor:
         """Any input; gives the fixed shape."""
         if BACKEND == "tensorflow":
             return tf.random.normal(self.shape)
+        if BACKEND == "torch":
+            return torch.randn(self.shape, device=x.device)
         return keras.random.normal(self.shape, seed=self.seed_generator)
 
     def compute_output_shape(self, input_shape: Sequence[Any]) -> tuple[int, ...]:
@@ -634,7 +643,8 @@ def _resize_axis(x: Tensor, axis: int, size: int, align_corners: bool, nearest: 
         return ops.take(x, low, axis)
     high = np.minimum(low + 1, pixels - 1)
     weight = (source - low).astype("float32").reshape((-1,) + (1,) * (3 - axis))
-    resized = ops.take(x, low, axis) * (1 - weight) + ops.take(x, high, axis) * weight
+    weight, rest = map(ops.convert_to_tensor, (weight, 1 - weight))
+    resized = ops.take(x, low, axis) * rest + ops.take(x, high, axis) * weight
     return ops.cast(resized, x.dtype)
 
 
@@ -724,6 +734,8 @@ def generate(
     if BACKEND == "tensorflow":
         with _v1_loops():
             return _generate_tensorflow(step, state, limit, batch)
+    if BACKEND == "torch":
+        raise NotImplementedError("PyTorch's compiler has no loop that ends when its data say so")
 
     def body(time: Tensor, ids: Tensor, ended: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         new_ids, now_ended, state = step(state)

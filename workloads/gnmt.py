@@ -43,16 +43,16 @@ class Encoder(layers.Layer):
     def build(self, ids_shape: Sequence[Any]) -> None:
         """Word vectors and the kernels of nine LSTMs."""
         self.words = _matrix(self, WORDS, UNITS)
-        self.forward = _lstm(self, UNITS)
-        self.backward = _lstm(self, UNITS)
+        self.first_to_last = _lstm(self, UNITS)
+        self.last_to_first = _lstm(self, UNITS)
         self.upper = [_lstm(self, 2 * UNITS), *(_lstm(self, UNITS) for _ in range(DEPTH - 2))]
 
     def call(self, ids: Tensor) -> tuple[Tensor, ...]:
         """Outputs (words, 1, 1024); last states of the backward LSTM and of the seven above."""
         lengths = _lengths(ids)
         words = rows(self.words, ops.transpose(ids))
-        forward, _ = _run([self.forward], words, lengths)
-        backward, state = _run([self.backward], ops.flip(words, 0), lengths)
+        forward, _ = _run([self.first_to_last], words, lengths)
+        backward, state = _run([self.last_to_first], ops.flip(words, 0), lengths)
         both = ops.concatenate([forward, ops.flip(backward, 0)], axis=-1)
         outputs, upper_state = _run(self.upper, both, lengths)
         return (outputs, *state, *upper_state)
