@@ -10,7 +10,7 @@ import pytest
 from aiscore.errors import UserError
 from aiscore.report.charts import IN_A_FILE
 from aiscore.report.disclosure import SWEEP_SAID, Disclosure
-from aiscore.report.sweep_charts import DASHED, chart
+from aiscore.report.sweep_charts import DASHES, chart
 from aiscore.report.sweep_export import FORMATS, to_csv, to_html, to_markdown, to_svg
 from aiscore.report.sweep_rows import chapters, sentences
 from aiscore.report.sweep_text import render_sweep
@@ -51,13 +51,13 @@ def test_the_chart_has_a_line_for_each_stack():
     ]
     plain, half, with_xla = scales["colour"]["range"]
     assert plain != half == with_xla, "XLA is dashed, in the colour of its precision"
-    assert scales["dash"]["range"] == [[], [], DASHED]
+    assert scales["dash"]["range"] == [[], [], DASHES[True][0]]
 
 
-def test_no_two_lines_of_two_backends_look_alike():
+def test_no_two_lines_of_three_backends_look_alike():
     lines = [
         line(backend=backend, precision=precision, xla=xla)
-        for backend in ("tensorflow", "jax")
+        for backend in ("tensorflow", "jax", "torch")
         for precision in Precision
         for xla in (Xla.OFF, Xla.ON)
     ]

@@ -15,8 +15,9 @@ PALETTE = (
     *("#1f77c9", "#d9610a", "#0f9d6e", "#b5589a", "#8f7a00"),
     *("#6a5acd", "#c0392b", "#5f6974", "#0891a8", "#8c564b"),
 )
-"""For two backends and all precisions; told apart by the colour-blind too, on any paper."""
-DASHED = [6, 4]
+"""Told apart by the colour-blind too, and legible on light and on dark paper."""
+DASHES = {False: ([], [2, 3]), True: ([6, 4], [8, 3, 2, 3])}
+"""Without and with XLA: at first, and where the colours are used up and begin again."""
 
 
 def chart(titled: Sequence[tuple[str, Chapter]], colours: Colours) -> Spec:
@@ -35,6 +36,7 @@ def chart(titled: Sequence[tuple[str, Chapter]], colours: Colours) -> Spec:
 def _group(title: str, chapter: Chapter, colours: Colours) -> Spec:
     found = [(point, figures) for point, figures in chapter.points if figures.images_per_s]
     lines = list(dict.fromkeys(point.line for point, _ in found))
+    looks = _looks(lines)
     batches = sorted({point.batch for point, _ in found})
     values: list[dict[str, Any]] = [
         {
@@ -74,8 +76,8 @@ def _group(title: str, chapter: Chapter, colours: Colours) -> Spec:
                 "domain": [0, 1.08 * max(value["high"] for value in values)],
                 "range": [HEIGHT, 0],
             },
-            _of_lines("colour", lines, _colours(lines)),
-            _of_lines("dash", lines, [DASHED if line.xla is Xla.ON else [] for line in lines]),
+            _of_lines("colour", lines, [colour for colour, _ in looks]),
+            _of_lines("dash", lines, [dash for _, dash in looks]),
         ],
         "axes": [
             {
@@ -169,7 +171,12 @@ def _of_lines(name: str, lines: Sequence[Line], values: Sequence[object]) -> Spe
     }
 
 
-def _colours(lines: Sequence[Line]) -> list[str]:
-    """One for each backend and precision; with XLA the line is dashed."""
+def _looks(lines: Sequence[Line]) -> list[tuple[str, list[int]]]:
+    """Colour and dashes of each: one colour for each backend and precision."""
     ways = list(dict.fromkeys((line.backend, line.precision) for line in lines))
-    return [PALETTE[ways.index((line.backend, line.precision)) % len(PALETTE)] for line in lines]
+    found = []
+    for line in lines:
+        again, place = divmod(ways.index((line.backend, line.precision)), len(PALETTE))
+        dashes = DASHES[line.xla is Xla.ON]
+        found.append((PALETTE[place], dashes[again % len(dashes)]))
+    return found
