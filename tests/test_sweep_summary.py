@@ -229,6 +229,13 @@ def test_changed_figures_are_found(saved: Path):
     assert aiscore("show", saved).code == 1
 
 
+@pytest.mark.parametrize("name", ["images_per_s", "tflops", "steady", "interval"])
+def test_no_figure_may_be_missing(saved: Path, name: str):
+    changed(saved, lambda document: document["summary"]["points"][0].pop(name))
+    (problem,) = sweep_store.check(saved)
+    assert f"points.0.{name}: the file says None" in problem
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

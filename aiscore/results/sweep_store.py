@@ -94,7 +94,7 @@ def _mismatches(stored: Sweep, summary: SweepSummary) -> list[str]:
     if stored.summary is None or stored.summary == summary:
         return []
     left_out = set() if stored.aiscore_version == __version__ else JUDGED
-    said = stored.summary.model_dump(exclude=left_out, exclude_unset=True)
+    said = stored.summary.model_dump(exclude=left_out)
     return differences("", said, summary.model_dump(exclude=left_out))
 
 
