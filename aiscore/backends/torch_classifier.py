@@ -93,8 +93,7 @@ def _train(model: Model, loss_scale: float, state: State, images: Tensor, labels
         loss = functional.cross_entropy(logits, labels) * loss_scale
         gradients = torch.autograd.grad(loss, weights)
     with torch.no_grad():
-        torch._foreach_mul_(state.momenta, MOMENTUM)
-        torch._foreach_add_(state.momenta, gradients, alpha=1 / loss_scale)
-        torch._foreach_add_(state.momenta, state.weights, alpha=WEIGHT_DECAY)
-        torch._foreach_add_(state.weights, state.momenta, alpha=-SGD_RATE)
+        for weight, momentum, gradient in zip(state.weights, state.momenta, gradients, strict=True):
+            momentum.mul_(MOMENTUM).add_(gradient / loss_scale).add_(weight, alpha=WEIGHT_DECAY)
+            weight.sub_(momentum, alpha=SGD_RATE)
     return logits.detach()
