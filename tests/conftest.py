@@ -1,11 +1,18 @@
 """What several test files need."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from aiscore.backends.fake import SCRIPT_VARIABLE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.browsing import Visits
 
 
 @pytest.fixture
@@ -24,3 +31,22 @@ def script(tmp_path, monkeypatch):
 
     write()
     return write
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """Opened once for all tests of a file."""
+    from tests.browsing import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def visits(browser: "Browser") -> "Iterator[Visits]":
+    """Opens pages; every error and every request but the file's fails the test."""
+    from tests.browsing import Visits
+
+    made = Visits(browser)
+    yield made
+    made.end()

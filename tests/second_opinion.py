@@ -36,9 +36,9 @@ def _about_tests(document: Document, stated: Document) -> list[str]:
         test = tests[said["id"]]
         mean_ms = _mean_ms(test) if test["status"] == "ok" else None
         points = None if mean_ms is None else 10_000 * reference[test["id"]] / mean_ms
-        if not _agree(said["mean_ms"], mean_ms):
+        if not agree(said["mean_ms"], mean_ms):
             found.append(f"{test['id']}: mean {said['mean_ms']}, not {mean_ms}")
-        if not _agree(said["score"], points if _as_in_suite(document, test) else None, 0.51):
+        if not agree(said["score"], points if _as_in_suite(document, test) else None, 0.51):
             found.append(f"{test['id']}: score {said['score']}, not {points}")
         if said["status"] != test["status"]:
             found.append(f"{test['id']}: {said['status']}, not {test['status']}")
@@ -55,7 +55,7 @@ def _about_scores(document: Document, stated: Document) -> list[str]:
                 found.append(f"{name}: {said}")
             continue
         for key in ("value", "partial_value", *(["estimate"] if own else [])):
-            if key in said and not _agree(said[key], made[name][key], 1.5):
+            if key in said and not agree(said[key], made[name][key], 1.5):
                 found.append(f"{name}.{key}: {said[key]}, not {made[name][key]}")
     return found + [f"{name} is missing" for name in made.keys() - stated["scores"].keys()]
 
@@ -144,7 +144,7 @@ def _geometric_mean(ratios: Iterable[float]) -> float:
     return exp(fmean(map(log, ratios)))
 
 
-def _agree(said: float | None, made: float | None, apart: float = 0.0) -> bool:
+def agree(said: float | None, made: float | None, apart: float = 0.0) -> bool:
     if said is None or made is None:
         return said is made
     return isclose(said, made, rel_tol=1e-6, abs_tol=apart)

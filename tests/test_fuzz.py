@@ -11,79 +11,53 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aiscore.backends.fake import SCRIPT_VARIABLE
-from aiscore.errors import UserError
 from aiscore.execution import run as run_module
-from aiscore.execution.journal import Journal, journal_path
+from aiscore.execution.journal import Journal
 from aiscore.execution.request import Request, request_to_resume
 from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
 from aiscore.report.boards import leaderboard, leaderboard_document
 from aiscore.report.comparisons import compare_all, compare_document
-from aiscore.report.escape import FORMULA_STARTS, terminal
+from aiscore.report.escape import FORMULA_STARTS
 from aiscore.report.export import FORMATS
 from aiscore.report.rows import show_document
 from aiscore.report.text import render_comparison, render_leaderboard, render_result
+from aiscore.results import store
 from aiscore.results.legacy import read_log
 from aiscore.results.model import Result
 from aiscore.results.reference import find_card
-from aiscore.results.store import check, load, load_checked, save
+from aiscore.results.store import check, save
 from aiscore.results.subject import from_result
 from aiscore.spec import Device, DeviceKind, Suite
 from tests import mutations
+from tests.fuzzing import (
+    CHANCE,
+    Named,
+    Nobody,
+    Place,
+    damaged,
+    damaged_journal,
+    read,
+    resumed_or_left_alone,
+    share,
+)
 from tests.log_factory import TEXT_FORMS, original
 from tests.second_opinion import disagreements
 
-INPUTS = int(os.environ.get("AISCORE_FUZZ_INPUTS", "500"))
-CHANCE = st.randoms(use_true_random=False)
 CPU = Device(kind=DeviceKind.CPU, index=0, name="Fake CPU")
 FILES = ("failures",) * 4 + ("quick",) * 2 + ("rounds", "whole", "imported")  # the small ones most
 CARD = find_card("2070")
 LOGS = tuple(
     original(dict(list(CARD.tests.items())[:count]), CARD.scores) for count in (4, 4, 4, 9, 42)
 )
-
-
-def share(part: float) -> settings:
-    """So much of all inputs."""
-    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-    return settings(
-        max_examples=round(INPUTS * part), deadline=None, suppress_health_check=slow, database=None
-    )
-
-
-@dataclass(frozen=True)
-class Place:
-    """A directory with one result, or what a run left of one."""
-
-    result: Path
-
-    @property
-    def journal(self) -> Path:
-        return journal_path(self.result)
-
-    def contents(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in self.result.parent.iterdir()}
-
-    def empty(self) -> None:
-        for path in self.result.parent.iterdir():
-            path.unlink()
-
-
-class Named(dict[str, Any]):
-    """Large things by their names, which alone hypothesis is to print when a test fails."""
-
-    def __repr__(self) -> str:
-        return f"Named({', '.join(self)})"
 
 
 @pytest.fixture(scope="module")
@@ -124,30 +98,14 @@ def texts(made: dict[str, Result], place: Place) -> dict[str, str]:
     return found
 
 
-def read(place: Place) -> Result | None:
-    """What loading the file gives; that verifying it says the same is checked on the way."""
-    try:
-        problems = check(place.result)
-    except UserError as error:
-        problems = [one_line(error)]
-    try:
-        loaded, mismatches = load_checked(place.result)
-    except UserError as error:
-        one_line(error)
-        assert problems
-        return None
-    assert mismatches == problems
+def accepted(place: Place) -> Result | None:
+    """What loading the file gives; no score of it is another than its samples give."""
+    loaded, problems = read(place, store)
     if not problems:
         assert disagreements(json.loads(place.result.read_text(encoding="utf-8"))) == []
-    assert disagreements(loaded.model_dump(mode="json")) == []
+    if loaded is not None:
+        assert disagreements(loaded.model_dump(mode="json")) == []
     return loaded
-
-
-def one_line(error: UserError) -> str:
-    """An error as the user sees it."""
-    line = terminal(str(error))
-    assert len(line) < 20_000
-    return line
 
 
 @share(0.55)
@@ -155,13 +113,9 @@ def one_line(error: UserError) -> str:
 def test_no_score_is_accepted_that_does_not_follow_from_the_samples(
     texts: dict[str, str], place: Place, name: str, chance: Random
 ):
-    if chance.choice((True, True, False)):
-        data = mutations.in_document(chance, texts[name]).encode()
-    else:
-        data = mutations.in_bytes(chance, texts[name].encode())
     place.empty()
-    place.result.write_bytes(data)
-    read(place)
+    place.result.write_bytes(damaged(chance, texts[name]))
+    accepted(place)
 
 
 def test_the_files_themselves_hold(texts: dict[str, str], place: Place):
@@ -178,7 +132,7 @@ def test_whatever_is_read_is_shown_everywhere_and_does_no_harm(
 ):
     place.empty()
     place.result.write_text(mutations.in_document(chance, texts[name]))
-    loaded = read(place)
+    loaded = accepted(place)
     if loaded is None:
         return
     compared = compare_all([from_result(made[name]), from_result(loaded)])
@@ -199,16 +153,6 @@ def test_whatever_is_read_is_shown_everywhere_and_does_no_harm(
     for line in csv.reader(io.StringIO(FORMATS["csv"]([loaded]))):
         assert len(line) == 3
         assert not any(cell.startswith(FORMULA_STARTS) for cell in line)
-
-
-class Nobody:
-    """Runs nothing, as if Ctrl-C came at once."""
-
-    interrupted = True
-
-    def __init__(self, *arguments: object, **options: object) -> None: ...
-
-    def run(self) -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -261,27 +205,11 @@ def test_whatever_a_run_left_is_resumed_as_it_is_or_left_alone(
     chance: Random,
 ):
     path, data = left[name]
-    lines = data.splitlines(keepends=True)
-    number = chance.randint(0, len(lines) - 1)
-    if name != "result" and chance.choice((True, False)):
-        lines[number] = f"{mutations.in_document(chance, lines[number].decode())}\n".encode()
-    elif name != "result" and chance.choice((True, False)):
-        lines.insert(chance.randint(0, len(lines)), lines.pop(number))
-    else:
-        lines = [mutations.in_bytes(chance, data)]
+    spoil = mutations.in_bytes if name == "result" else damaged_journal
     place.empty()
-    path.write_bytes(b"".join(lines))
-    before = place.contents()
-    try:
-        resumed = resume("rounds" if name == "rounds" else "failures")
-    except UserError as error:
-        one_line(error)
-        assert place.contents() == before
-        return
-    note(f"resumed with {[test.id for test in resumed.tests]}")
-    assert check(place.result) == []
-    assert load(place.result) == resumed
-    assert not place.journal.exists()
+    path.write_bytes(spoil(chance, data))
+    begun = "rounds" if name == "rounds" else "failures"
+    resumed_or_left_alone(place, lambda: resume(begun), store)
 
 
 @share(0.2)

@@ -5,7 +5,10 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,6 +16,8 @@ from aiscore.cli import info
 from aiscore.cli.main import main
 from aiscore.errors import UserError
 from aiscore.report.escape import FORMULA_STARTS
+from aiscore.report.sweep_export import FORMATS as SWEEP_FORMATS
+from aiscore.results import sweep_store
 from aiscore.results.reference import find_card
 from aiscore.results.store import load, save
 from aiscore.spec import Status
@@ -21,6 +26,7 @@ from tests import mutations
 from tests.command_line import aiscore
 from tests.log_factory import of_card
 from tests.results_factory import at_speed, record, result
+from tests.sweep_factory import failed, line, on_line, sweep
 from workloads.suite import FULL
 
 HARM = "=cmd|'/C calc'!A0\n\x1b[2J\x9b31m\u202e\u200f<b>[x](y)`z`@someone"
@@ -39,10 +45,50 @@ def poisoned(tmp_path: Path) -> Path:
     path = tmp_path / "r.json"
     save(result([*at_speed(only=["1.1"]), failed], label="label", price=None), path)
     document = json.loads(path.read_text())
+    changed = poison(path, document, load)
+    assert {
+        ("device", "name"),
+        ("run", "label"),
+        ("run", "started_at"),
+        ("tests", 1, "error", "message"),
+        ("tests", 0, "title"),
+        ("aiscore_version",),
+        ("backend",),
+    } <= changed
+    return path
+
+
+@pytest.fixture
+def poisoned_sweep(tmp_path: Path) -> Path:
+    """The same of a sweep; a backend's name is a part of every id."""
+    path = tmp_path / "s.json"
+    evil = line(backend=HARM)
+    made = sweep(
+        [*on_line(evil, {32: 100, 64: 150, 96: 160}), failed(evil, 128)],
+        run={"label": "label", "price": {"amount": 5, "currency": HARM[18:30]}},
+    )
+    sweep_store.save(made, path)
+    changed = poison(path, json.loads(path.read_text()), sweep_store.load)
+    assert {
+        ("device", "name"),
+        ("run", "label"),
+        ("run", "started_at"),
+        ("points", 3, "error", "message"),
+        ("points", 0, "title"),
+        ("aiscore_version",),
+        ("stacks", HARM, HARM),
+    } <= changed
+    return path
+
+
+def poison(
+    path: Path, document: dict[str, Any], load: Callable[[Path], object]
+) -> set[mutations.Place]:
+    """Writes the document with harm in every text that may have it; where that is."""
     for facts in (document["environment"]["host"], *document["environment"]["gpus"]):
         facts[HARM] = ""
     document["environment"]["variables"] = {HARM: ""}
-    changed = []
+    changed = set()
     for place in list(mutations.places(document)):
         *above, key = place
         parent = mutations.at(document, tuple(above))
@@ -53,20 +99,11 @@ def poisoned(tmp_path: Path) -> Path:
         path.write_text(json.dumps(document))
         try:
             load(path)
-            changed.append(place)
+            changed.add(place)
         except UserError:
             parent[key] = before
     path.write_text(json.dumps(document))
-    assert {
-        ("device", "name"),
-        ("run", "label"),
-        ("run", "started_at"),
-        ("tests", 1, "error", "message"),
-        ("tests", 0, "title"),
-        ("aiscore_version",),
-        ("backend",),
-    } <= set(changed)
-    return path
+    return changed
 
 
 @pytest.mark.parametrize(
@@ -78,6 +115,25 @@ def test_a_terminal_gets_nothing_but_text(poisoned: Path, command: str):
     assert shown.out
     assert safe(shown.out)
     assert safe(shown.err)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["show", "verify", "compare 2", *(f"publish -o - --format {form}" for form in SWEEP_FORMATS)],
+)
+def test_of_a_sweep_nothing_but_text_comes_out(poisoned_sweep: Path, command: str):
+    sides = [poisoned_sweep] * (2 if command.endswith("2") else 1)
+    shown = aiscore(*command.removesuffix(" 2").split(), *sides)
+    assert shown.code in (0, 1)
+    assert shown.out
+    assert safe(shown.out)
+    assert safe(shown.err)
+
+
+def test_a_chart_of_a_sweep_is_sound_xml(poisoned_sweep: Path):
+    drawn = aiscore("publish", "-o", "-", "--format", "svg", poisoned_sweep).out
+    texts = "".join(ElementTree.fromstring(drawn).itertext())  # noqa: S314  our own
+    assert "\\x1b[2J" in texts and "<b>[x]" in texts
 
 
 def test_two_of_them_are_compared_in_plain_text(poisoned: Path, tmp_path: Path):

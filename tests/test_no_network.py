@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from aiscore.results import sweep_store
 from aiscore.results.reference import find_card
 from aiscore.results.store import save
 from tests.log_factory import of_card
 from tests.results_factory import at_speed, result
+from tests.sweep_factory import article
 
 OFFLINE = Path(__file__).with_name("no_network.py")
 KILLED = -signal.SIGSYS
@@ -43,6 +45,7 @@ def test_the_trap_catches_every_way(way):
 def files(script):
     save(result(at_speed(2.3)), Path("a.json"))
     save(result(at_speed(2.0)), Path("b.json"))
+    sweep_store.save(article(), Path("s.json"))
     Path("card.txt").write_text(of_card(find_card("2070")), encoding="utf-8")
 
 
@@ -65,6 +68,10 @@ def files(script):
         "publish a.json b.json -o t.svg",
         "import card.txt",
         "verify a.json b.json",
+        "throughput --backend fake --batch 32,64 -o t.json",
+        "show s.json",
+        "compare s.json s.json",
+        "publish s.json -o s.html",
         "tests",
     ],
 )

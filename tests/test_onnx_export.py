@@ -1,8 +1,9 @@
 """Exports are made once, of what is asked for, and never left unfinished."""
 
+import fcntl
 import subprocess
 import sys
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -83,18 +84,19 @@ def test_an_export_that_was_cut_off_is_made_anew(made, cache):
     assert len(list(cache.iterdir())) == 1
 
 
-def test_processes_that_need_the_same_file_make_it_once(cache, monkeypatch):
-    made = []
+def test_processes_that_need_the_same_file_make_it_once(made, monkeypatch):
+    locks, lock, all_there = [], fcntl.flock, threading.Barrier(4, timeout=60)
 
-    def export(recipe, path):
-        made.append(path)
-        time.sleep(0.05)
-        path.write_text("ONNX")
+    def flock(file, operation):
+        locks.append(operation)
+        all_there.wait()  # each of them has found that there is no file
+        lock(file, operation)
 
-    monkeypatch.setattr(onnx_export, "_export_elsewhere", export)
-    with ThreadPoolExecutor() as threads:
-        paths = set(threads.map(exported, [SRCNN] * 4))
-    assert len(paths) == len(made) == 1
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with ThreadPoolExecutor(all_there.parties) as threads:
+        paths = set(threads.map(exported, [SRCNN] * all_there.parties))
+    assert locks == [fcntl.LOCK_EX] * all_there.parties
+    assert (len(paths), made) == (1, [SRCNN])
 
 
 def test_without_a_cache_of_its_own_it_is_the_users(made, tmp_path, monkeypatch):

@@ -1,16 +1,13 @@
 """The published page in a real browser: what readers do with it, from a file, without a network."""
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 from aiscore.report.page import Entry, archived_entry, embedded_entry, make_page
 from aiscore.results.model import PriceRecord, Result
@@ -20,6 +17,16 @@ from aiscore.results.store import check
 from aiscore.results.summary import summarise
 from aiscore.spec import DeviceKind, Protocol
 from tests import hostile
+from tests.browsing import (
+    A4,
+    PATIENCE_MS,
+    PHONE,
+    WIDE,
+    Visits,
+    findings,
+    is_as_wide_as_the_window,
+    is_dark,
+)
 from tests.results_factory import at_speed, measured, resident, result, roof
 from workloads.suite import QUICK
 
@@ -27,9 +34,7 @@ pytestmark = pytest.mark.browser
 
 V100, RTX = "NVIDIA Tesla V100 SXM2 32GB", "NVIDIA GeForce RTX 2070 SUPER"
 PRICES = {V100.lower(): PriceRecord(amount=6000, currency="EUR")}
-WIDE, PHONE = {"width": 1200, "height": 900}, {"width": 360, "height": 740}
 SERIOUS = {"serious", "critical"}
-PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -45,25 +50,9 @@ RESULTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium, which connects to nothing by itself."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        reason = "needs Chromium: apt-get install chromium"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=options)
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[object]:
-    """Opens the page of these results; every error and every request but the file's fails."""
-    troubles: list[str] = []
-    contexts = []
+def open_page(visits: Visits, tmp_path: Path) -> Callable[..., Page]:
+    """Opens the page of these results."""
 
     def open_it(
         results: Sequence[Result] = RESULTS,
@@ -76,26 +65,9 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[object]:
         made = entries or [embedded_entry(summarise(one)) for one in results]
         page = make_page(made, prices, "r.tar.gz" if entries else None)
         path.write_text(page.html, encoding="utf-8")
-        context = browser.new_context(viewport=viewport, offline=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: troubles.append(dialog.message))
-        page.on(
-            "request",
-            lambda request: (
-                request.url.startswith(("file:", "blob:", "data:")) or troubles.append(request.url)
-            ),
-        )
-        page.goto(f"{path.as_uri()}{at}")
-        return page
+        return visits.open(path, viewport, at)
 
-    yield open_it
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return open_it
 
 
 def row(page: Page, name: str) -> Locator:
@@ -298,15 +270,10 @@ def test_an_address_can_name_a_row(open_page):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_theme_follows_the_system_until_it_is_chosen(open_page, theme: str):
     page = open_page()
-
-    def dark() -> bool:
-        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return sum(map(int, colour.removeprefix("rgb(").removesuffix(")").split(","))) < 200
-
     page.emulate_media(color_scheme=theme)
-    assert dark() == (theme == "dark")
+    assert is_dark(page) == (theme == "dark")
     page.locator("#theme").select_option("light" if theme == "dark" else "dark")
-    assert dark() == (theme == "light")
+    assert is_dark(page) == (theme == "light")
 
 
 def test_everything_can_be_done_from_the_keyboard(open_page):
@@ -342,8 +309,7 @@ def test_focus_can_be_seen(open_page):
 
 def test_a_phone_shows_every_figure_without_scrolling_sideways(open_page):
     page = open_page(viewport=PHONE)
-    wide = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-    assert page.evaluate(wide)
+    assert is_as_wide_as_the_window(page)
     text = row(page, "fast").inner_text()
     assert all(part in text for part in ("15,000", "30,000", "1,900 EUR"))
     heading = "getComputedStyle(document.querySelector('#row-1 .score'), '::before').content"
@@ -355,7 +321,7 @@ def test_a_phone_shows_every_figure_without_scrolling_sideways(open_page):
     page.locator(".detail h3").first.wait_for()
     for name in ("fast", RTX):
         row(page, name).get_by_role("checkbox").check()
-    assert page.evaluate(wide)
+    assert is_as_wide_as_the_window(page)
 
 
 def test_print_has_the_whole_table_and_no_controls(open_page, tmp_path: Path):
@@ -367,6 +333,16 @@ def test_print_has_the_whole_table_and_no_controls(open_page, tmp_path: Path):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
     page.pdf(path=tmp_path / "page.pdf")
     assert len(names(page)) == 180 + len(cards())
+
+
+def test_print_on_paper_that_is_narrow_is_a_table(open_page):
+    page = open_page(viewport=A4)
+    page.emulate_media(media="print")
+    head, first = (page.locator(f"#table > {part} > tr > .score") for part in ("thead", "tbody"))
+    assert head.count() == 3
+    for place in range(3):
+        above, below = head.nth(place).bounding_box(), first.nth(place).bounding_box()
+        assert above["x"] == below["x"] and above["width"] == below["width"]
 
 
 def test_ten_thousand_rows_are_searched_sorted_and_come_as_one_scrolls(open_page):
@@ -418,9 +394,4 @@ def test_axe_has_no_serious_finding(open_page, viewport: dict[str, int], theme: 
     page.locator(".detail h3").first.wait_for()
     for name in ("fast", RTX):
         row(page, name).get_by_role("checkbox").check()
-    found = Axe().run(page).response["violations"]
-    assert [
-        (finding["id"], [node["html"][:200] for node in finding["nodes"][:3]])
-        for finding in found
-        if finding["impact"] in SERIOUS
-    ] == []
+    assert [finding for finding in findings(page) if finding[0] in SERIOUS] == []

@@ -54,6 +54,13 @@ def test_the_format_can_be_named_and_the_table_printed(files: list[Path]):
     assert aiscore("publish", files[0], "-o", "-", "--format", "csv").out.startswith("item,")
 
 
+@pytest.mark.parametrize("directory", [".", "/"])
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_a_directory_is_no_file_to_write(files: list[Path], form: str, directory: str):
+    refused = aiscore("publish", files[0], "-o", directory, "--format", form, "--yes")
+    assert (refused.code, refused.err) == (2, f"{directory} is a directory: name a file in it\n")
+
+
 def test_results_of_one_name_are_told_apart(files: list[Path]):
     header = aiscore("publish", files[0], files[0], "-o", "-").out.splitlines()[0]
     assert header == "|  | NVIDIA H200 (1) | NVIDIA H200 (2) |"

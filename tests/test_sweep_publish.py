@@ -7,20 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from aiscore.errors import UserError
 from aiscore.report.charts import IN_A_FILE
 from aiscore.report.disclosure import SWEEP_SAID, Disclosure
-from aiscore.report.sweep_charts import DASHED, chart
+from aiscore.report.sweep_charts import DASHES, chart
 from aiscore.report.sweep_export import FORMATS, to_csv, to_html, to_markdown, to_svg
 from aiscore.report.sweep_rows import chapters, sentences
+from aiscore.report.sweep_text import render_sweep
 from aiscore.results import sweep_store
 from aiscore.results.model import RunRecord
 from aiscore.results.privacy import KEPT, TERMS, redacted
 from aiscore.results.sweep import PointRecord, SelectionRecord, Sweep
 from aiscore.results.sweep_summary import derive, summarise
+from aiscore.spec import Precision, Xla
 from tests import golden_files, pages
 from tests.command_line import aiscore
 from tests.filled import filled
-from tests.sweep_factory import FP16, WITH_XLA, article, failed, measured, on_line, sweep
+from tests.sweep_factory import FP16, SE, WITH_XLA, article, failed, line, measured, on_line, sweep
 
 
 def test_markdown():
@@ -48,11 +51,51 @@ def test_the_chart_has_a_line_for_each_stack():
     ]
     plain, half, with_xla = scales["colour"]["range"]
     assert plain != half == with_xla, "XLA is dashed, in the colour of its precision"
-    assert scales["dash"]["range"] == [[], [], DASHED]
+    assert scales["dash"]["range"] == [[], [], DASHES[True][0]]
 
 
-def test_a_chapter_without_any_speed_has_an_empty_chart():
-    assert to_svg([sweep([failed(FP16, 32)])]).startswith("<svg")
+def test_no_two_lines_of_three_backends_look_alike():
+    lines = [
+        line(backend=backend, precision=precision, xla=xla)
+        for backend in ("tensorflow", "jax", "torch")
+        for precision in Precision
+        for xla in (Xla.OFF, Xla.ON)
+    ]
+    (chapter,) = chapters(sweep(point for one in lines for point in on_line(one, {32: 100})))
+    spec = chart([("ResNet-50 training", chapter)], IN_A_FILE)
+    scales = {scale["name"]: scale for scale in spec["marks"][0]["scales"]}
+    looks = zip(scales["colour"]["range"], map(tuple, scales["dash"]["range"]), strict=True)
+    assert len(set(looks)) == len(lines)
+
+
+def test_a_mark_is_explained_wherever_it_stands():
+    warms_up = measured(FP16, 32, 100)
+    (done,) = warms_up.rounds
+    passes_s = [9, *[3] * 40, *[2] * 36, *[1] * 24]
+    done = done.model_copy(update={"passes_s": passes_s, "block_passes": [1] * len(passes_s)})
+    made = sweep([warms_up.model_copy(update={"rounds": [done]})])
+    for shown in (to_html([made]), to_markdown([made]), render_sweep(made)):
+        assert "not steady: warming up" in shown
+    assert "not steady" not in to_html([article()]) + to_markdown([article()])
+
+
+def test_where_nothing_ran_nothing_is_drawn():
+    made = sweep([*on_line(FP16, {32: 100}), failed(SE, 32)])
+    assert "SE-ResNeXt" not in to_svg([made])
+    assert to_html([made]).count("<figure") == 1
+    with pytest.raises(UserError, match="no point ran"):
+        to_svg([sweep([failed(FP16, 32)])])
+    assert to_html([sweep([failed(FP16, 32)])]).count("<figure") == 0
+
+
+def test_a_long_name_leaves_room_for_that_of_the_network():
+    made = sweep(on_line(FP16, {32: 100}), run={"label": "W" * 500})
+    assert "W\N{HORIZONTAL ELLIPSIS}: ResNet-50 training" in to_svg([made])
+
+
+def test_a_name_without_letters_is_none():
+    made = sweep(on_line(FP16, {32: 100}), device=" ", run={"label": " "})
+    assert "unnamed: throughput" in to_html([made])
 
 
 def test_svg_shows_every_network():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aiscore.errors import UserError
-from aiscore.report.sweep_rows import sentences, sweep_document
+from aiscore.report.sweep_rows import best_table, chapters, sentences, sweep_document
 from aiscore.report.sweep_text import render_sweep
 from aiscore.results import store, sweep_store
 from aiscore.results.sweep_summary import derive
@@ -26,6 +26,8 @@ from tests.sweep_factory import (
     on_line,
     sweep,
 )
+
+RUNS = measured(SE, 224, 442, sought=True)
 
 
 def figures(made):
@@ -60,6 +62,14 @@ def test_images_per_joule_are_of_the_energy_counter():
     ).points
     assert with_counter.images_per_j == pytest.approx(1200 / WATTS)
     assert without.images_per_j is None
+
+
+def test_next_to_no_energy_is_none():
+    point = measured(FP16, 64, 1200)
+    (done,) = point.rounds
+    idle = done.telemetry.model_copy(update={"totals": {"gpu_energy_j": 5e-324}})
+    point = point.model_copy(update={"rounds": [done.model_copy(update={"telemetry": idle})]})
+    assert derive(sweep([point])).points[0].images_per_j is None
 
 
 def test_each_batch_is_set_against_the_next_smaller_one_that_ran():
@@ -103,6 +113,33 @@ def test_the_best_batch_and_what_it_is_worth():
         "beyond": 240,
         "beyond_status": Status.OOM,
     }
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        (
+            [measured(SE, 224, 442, sought=True), failed(SE, 240, sought=True)],
+            "224 (18.7 GiB, 240 oom)",
+        ),
+        ([failed(SE, 1, sought=True)], "none (1 oom)"),
+        ([measured(SE, 65536, 442, sought=True)], "65536 (5461.3 GiB, none too large)"),
+        (
+            [measured(SE, 224, 442), failed(SE, 448, Status.INTERRUPTED, sought=True)],
+            "224 (18.7 GiB, larger not tried)",
+        ),
+    ],
+)
+def test_what_the_search_found_is_said_and_no_more(points, said: str):
+    assert said in render_sweep(sweep(points))
+
+
+def test_no_currency_takes_the_place_of_another_column():
+    price = {"price": {"amount": 5, "currency": "GiB"}}
+    made = sweep(on_line(FP16, {32: 100}), run=price)
+    header, (cells,) = best_table(made, chapters(made)[0])
+    assert header == ["stack", "best batch", "images/s", "per GiB", "per GiB"]
+    assert cells[3:] == ["20.0", "0.714"]
 
 
 def test_nothing_is_said_of_a_largest_batch_that_was_not_sought():
@@ -192,16 +229,26 @@ def test_changed_figures_are_found(saved: Path):
     assert aiscore("show", saved).code == 1
 
 
+@pytest.mark.parametrize("name", ["images_per_s", "tflops", "steady", "interval"])
+def test_no_figure_may_be_missing(saved: Path, name: str):
+    changed(saved, lambda document: document["summary"]["points"][0].pop(name))
+    (problem,) = sweep_store.check(saved)
+    assert f"points.0.{name}: the file says None" in problem
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         (lambda point: point.update(batch=48), "is 'resnet50/training/tensorflow/fp32/xla-off/48'"),
-        (lambda point: point.update(network="vgg"), "a sweep has no network 'vgg'"),
+        (lambda point: point.update(network="vgg"), "is on a line that was not asked for"),
         (lambda point: point.update(sought=True), "was asked for"),
         (lambda point: point.update(input=[8, 8, 3]), "has another input"),
         (lambda point: point["rounds"][0].update(passes_s=[1.0]), "other blocks than times"),
         (lambda point: point.update(rounds=[]), "is ok, but has no pass"),
         (lambda point: point.update(extra=1), "Extra inputs are not permitted"),
+        (lambda point: point.update(batch=1 << 20), "less than or equal to 65536"),
+        (lambda point: point["rounds"].append(point["rounds"][0]), "has more than one round"),
+        (lambda point: point.update(xla="always"), "is on a line that was not asked for"),
     ],
 )
 def test_points_that_contradict_themselves_are_refused(saved: Path, change, problem: str):
@@ -209,6 +256,22 @@ def test_points_that_contradict_themselves_are_refused(saved: Path, change, prob
     assert problem in sweep_store.check(saved)[0]
     with pytest.raises(UserError, match="is not a valid result"):
         sweep_store.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda it: it["selection"].update(networks=["vgg"]), "a sweep has no network 'vgg'"),
+        (lambda it: it["selection"].update(backends=[]), "at least 1 item"),
+        (lambda it: it["selection"].update(largest=False), "was sought, but nothing was to be"),
+        (lambda it: it.update(stacks={}), "stacks says nothing of 'tensorflow'"),
+        (lambda it: it["run"].update(seed=None), "run.seed or run.duration_s is missing"),
+        (lambda it: it["policy"].update(protocol="classic"), "points are resident"),
+    ],
+)
+def test_sweeps_that_contradict_themselves_are_refused(saved: Path, change, problem: str):
+    changed(saved, change)
+    assert problem in sweep_store.check(saved)[0]
 
 
 def test_a_point_stands_there_once(saved: Path):

@@ -118,10 +118,13 @@ def test_a_share_of_the_memory_holds_less(script):
 
 def test_max_where_nothing_fits_is_a_finding(script):
     script(devices=[GPU], tests={"*": {"image_bytes": 2000}})
-    throughput("--batch", "max")
+    done = throughput("--batch", "max")
     sweep = sweep_store.load(OUTPUT)
     largest = sweep.summary.lines[0].largest
     assert (largest.batch, largest.beyond) == (None, 1)
+    assert "Status   partial\n" in done.out, "no point was asked for by its batch"
+    assert "stack\n-----\n" not in done.out, "no table without figures"
+    assert "none (1 oom)" in done.out
     assert sweep.summary.status == "partial"
 
 
@@ -153,6 +156,7 @@ def test_a_backend_that_always_uses_xla_is_measured_once(script):
         (["--batch", "0"], "'0' is no batch"),
         (["--batch", "many"], "'many' is no batch"),
         (["--batch", "99999999"], "'99999999' is no batch"),
+        pytest.param(["--batch", "9" * 5000], "9' is no batch", id="thousands of digits"),
         (["--precision", "int8"], "there is no 'int8'; give one of: default, fp32"),
         (["--mode", "both"], "there is no 'both'; give one of: inference, training"),
         (["--xla", "maybe"], "'maybe' is not one of 'off', 'on', 'both'"),
@@ -163,6 +167,7 @@ def test_a_backend_that_always_uses_xla_is_measured_once(script):
         (["--currency", "EUR"], "'EUR' without a price"),
         (["-o", "no/such/place.json"], "there is no directory no/such"),
         (["--resume", "nothing.json"], "a sweep goes on as it was begun; leave out"),
+        (["--device", "gpu:7"], "there is no device 'gpu:7'"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(script, arguments, problem):
@@ -185,6 +190,48 @@ def test_an_existing_file_is_not_overwritten_unasked(script):
 
 
 # ---------------------------------------------------------------- going on
+
+
+def test_a_sweep_on_a_device_that_was_named_goes_on_there(script):
+    throughput("--batch", "32", "--device", "cpu")
+    done = aiscore("throughput", "--resume", OUTPUT)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("command", ["run", "throughput"])
+@pytest.mark.parametrize("directory", [".", "/"])
+def test_a_directory_does_not_go_on(script, command: str, directory: str):
+    refused = aiscore(command, "--resume", directory)
+    assert (refused.code, f"{directory} is not a file" in refused.err) == (2, True)
+
+
+def test_a_sweep_in_which_nothing_is_missing_stays_as_it_is(script):
+    script(devices=[GPU], tests={"*": {"image_bytes": 1}})
+    throughput("--batch", "32,max")
+    before = OUTPUT.read_bytes()
+    script(start="missing")
+    done = aiscore("throughput", "--resume", OUTPUT)
+    assert done.code == 0
+    assert "aiscore: nothing is missing in sweep.json" in done.err
+    assert OUTPUT.read_bytes() == before
+
+
+def test_one_point_is_told_of_as_one(script):
+    script(tests={ids("resnet50", 64)[0]: {"resident": {"failure": "error"}}})
+    throughput("--batch", "32,64")
+    assert "aiscore: 1 point is done already" in aiscore("throughput", "--resume", OUTPUT).err
+
+
+def test_a_file_that_asks_for_other_points_than_its_selection_does_not_go_on(script):
+    throughput("--batch", "32,64")
+    document = json.loads(OUTPUT.read_text())
+    document["run"]["requested"].pop()
+    document["points"].pop()
+    document["summary"] = None
+    OUTPUT.write_text(json.dumps(document))
+    refused = aiscore("throughput", "--resume", OUTPUT)
+    assert refused.code == 2
+    assert "was begun with another set-up: points was" in refused.err
 
 
 def test_a_point_that_crashed_is_measured_again_and_the_others_stay(script):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 REFRESHES_PER_S = 2
+FEWEST_LETTERS = 12  # of a test's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,10 @@ class LiveProgress(PlainProgress):
         from rich.live import Live
 
         self._begin = time.monotonic()
+        console = Console(stderr=True, highlight=False)
         self._live = Live(
-            console=Console(stderr=True, highlight=False),
-            get_renderable=self._renderable,
+            console=console,
+            get_renderable=lambda: self._renderable(console.width),
             refresh_per_second=REFRESHES_PER_S,
             transient=True,
             redirect_stdout=False,
@@ -124,27 +126,39 @@ class LiveProgress(PlainProgress):
         else:
             self._live.console.print(line, markup=False, soft_wrap=True)
 
-    def line(self) -> str:
-        """The running test, the time it took so far, and an estimate of the rest."""
-        text = f"[{min(self._ended + 1, self._total)}/{self._total}]"
-        if self._trial is not None:
-            text += (
-                f" {self._words.title(self._trial)}, {clock(time.monotonic() - self._test_begin)}"
-            )
-        text += f" | elapsed {clock(time.monotonic() - self._begin)}"
-        text += f", about {clock(self._left_s())} left" if self._ended else ""
-        return text
+    def line(self, width: int) -> str:
+        """The running test, the time it took so far, and an estimate of the rest.
 
-    def _renderable(self) -> "Text":
+        Where the width is not enough, the middle of the test's name is left out.
+        """
+        now = time.monotonic()
+        count = f"[{min(self._ended + 1, self._total)}/{self._total}]"
+        rest = f" | elapsed {clock(now - self._begin)}"
+        rest += f", about {clock(self._left_s())} left" if self._ended else ""
+        if self._trial is None:
+            return f"{count}{rest}"
+        rest = f", {clock(now - self._test_begin)}{rest}"
+        name = self._words.title(self._trial)
+        return f"{count} {_without_middle(name, width - len(count) - 1 - len(rest))}{rest}"
+
+    def _renderable(self, width: int) -> "Text":
         from rich.text import Text
 
-        return Text(self.line(), no_wrap=True, overflow="ellipsis")
+        return Text(self.line(width), no_wrap=True, overflow="ellipsis")
 
     def _left_s(self) -> float:
         """From the mean duration of the tests so far: most of them end by the same time limit."""
         mean_s = (self._test_begin - self._begin) / self._ended
         running_s = time.monotonic() - self._test_begin
         return max(0.0, mean_s - running_s) + mean_s * (self._total - self._ended - 1)
+
+
+def _without_middle(text: str, most: int) -> str:
+    """The text in so many letters, or in a few where there is no room at all."""
+    kept = max(most, FEWEST_LETTERS) - 1
+    if len(text) <= kept + 1:
+        return text
+    return f"{text[: kept // 2]}\N{HORIZONTAL ELLIPSIS}{text[-(kept - kept // 2) :]}"
 
 
 def title(test: TestSpec | TestRecord, protocol: Protocol) -> str:

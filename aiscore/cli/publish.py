@@ -78,6 +78,8 @@ def command(
     """
     chosen = form or _format_of(output)
     _require_extra(chosen)
+    if output != "-" and Path(output).is_dir():
+        raise UserError(f"{output} is a directory", "name a file in it")
     if picture and chosen != "svg":
         raise UserError(f"--picture is for SVG, not for {chosen}", "end PATH in .svg")
     of_sweeps = is_sweep(Path(results[0]))

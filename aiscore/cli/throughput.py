@@ -15,13 +15,13 @@ from aiscore.execution.output import DIRECTORY
 from aiscore.execution.sweep import execute
 from aiscore.execution.sweep_request import (
     LARGEST,
-    XLA_CHOICES,
     SweepRequest,
     request_to_resume,
     select,
 )
 from aiscore.report.sweep_rows import sweep_document
 from aiscore.report.sweep_text import render_sweep
+from aiscore.results.sweep import XLA_CHOICES
 from aiscore.spec import RESIDENT_POLICY, Precision, Status
 from workloads.sweep import NETWORKS
 

@@ -25,8 +25,8 @@ Record = TypeVar("Record", bound=TestRecord)
 
 
 def journal_path(result_path: Path) -> Path:
-    """Where the journal of a result lies."""
-    return result_path.with_name(f"{result_path.name}.journal")
+    """Where the journal of a result lies; a directory, which may have no name, has none."""
+    return result_path.parent / f"{result_path.name}.journal"
 
 
 class Journal:

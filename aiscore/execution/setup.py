@@ -7,10 +7,11 @@ from datetime import datetime
 
 from aiscore import __version__
 from aiscore.errors import UserError
+from aiscore.execution.common_request import AUTO
 from aiscore.execution.devices import choose_device, describe_backend, hides_gpus
 from aiscore.execution.plan import Plan
 from aiscore.execution.process import worker_environment
-from aiscore.execution.request import AUTO, Request
+from aiscore.execution.request import Request
 from aiscore.execution.runner import Observer
 from aiscore.messages import Ready, Unavailable
 from aiscore.results.model import (

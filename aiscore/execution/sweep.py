@@ -11,9 +11,10 @@ from pathlib import Path
 
 from aiscore import __version__
 from aiscore.errors import UserError
+from aiscore.execution.common_request import AUTO
 from aiscore.execution.devices import choose_device
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
-from aiscore.execution.journal import Journal, open_journal
+from aiscore.execution.journal import Journal, journal_path, open_journal
 from aiscore.execution.output import (
     DIRECTORY,
     Confirm,
@@ -23,7 +24,6 @@ from aiscore.execution.output import (
     default_path,
 )
 from aiscore.execution.process import SILENCE_LIMIT_S, log_directory, worker_environment
-from aiscore.execution.request import AUTO
 from aiscore.execution.resume import differing, machine_setup
 from aiscore.execution.runner import Observer, Runner
 from aiscore.execution.saving import save_or_tell
@@ -45,8 +45,6 @@ from aiscore.spec import Device, DeviceKind, Line, Options, Protocol, Status, Tr
 from aiscore.system import gpu, host, software
 from aiscore.system.monitor import open_monitor
 from workloads.sweep import point
-
-ALWAYS = "always"  # what a backend's software says of XLA, where nothing else is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +150,9 @@ def execute(
         unfinished = request.unfinished
         if unfinished is not None:
             check_writable(unfinished.path.parent)
+            course = _course_of(unfinished)
+            if not course.due():
+                return _nothing_missing(unfinished, course, observer)
         elif request.output is None:
             check_directory(DIRECTORY)
         else:
@@ -163,7 +164,8 @@ def execute(
         if unfinished is not None:
             path, done = unfinished.path, unfinished.done
             header = _going_on(unfinished, header)
-            observer.note(f"{len(done)} points are done already")
+            points = "1 point is" if len(done) == 1 else f"{len(done)} points are"
+            observer.note(f"{points} done already")
         course = Course(lines, request.selection, done)
         with (
             log_directory() as logs,
@@ -199,6 +201,27 @@ def execute(
                 return SweepOutcome(sweep, path, unsaved)
 
 
+def _course_of(unfinished: UnfinishedSweep) -> Course:
+    """How far it got, on the stacks that it was begun with."""
+    selection, stacks = unfinished.sweep.selection, unfinished.sweep.stacks
+    return Course(lines_of(selection, stacks), selection, unfinished.done)
+
+
+def _nothing_missing(
+    unfinished: UnfinishedSweep, course: Course, observer: Observer
+) -> SweepOutcome:
+    """The sweep that was cut off after its last point, or was not cut off."""
+    path = unfinished.path
+    observer.note(f"nothing is missing in {path}")
+    sweep = unfinished.sweep
+    run = sweep.run.model_copy(update={"interrupted": False})
+    whole = summarise(sweep.model_copy(update={"run": run}).with_points(course.points))
+    if whole != sweep:
+        save(whole, path)
+        journal_path(path).unlink(missing_ok=True)
+    return SweepOutcome(whole, path)
+
+
 def _job(request: SweepRequest, device: Device, line: Line, trial: Trial) -> Job:
     """What the worker is told: as no two tests are the same, each point has its own process."""
     options = Options(
@@ -210,7 +233,7 @@ def _job(request: SweepRequest, device: Device, line: Line, trial: Trial) -> Job
         backend=line.backend,
         device=device,
         options=options,
-        policies=(request.policy(),),
+        policies=request.policies(),
         tests=(trial.test,),
         seed=request.seed,
     )
@@ -236,8 +259,9 @@ def _set_up(
     reading = gpu.read()
     if request.device == AUTO:
         note_automatic(device, answers[first], reading, observer)
-    always = {name for name, answer in answers.items() if answer.software.get("xla") == ALWAYS}
-    lines = lines_of(request.selection, always)
+    stacks = {name: answer.software for name, answer in answers.items()}
+    lines = lines_of(request.selection, stacks)
+    (policy,) = request.policies()
     variables = worker_environment(
         os.environ, device, Options(memory_fraction=request.memory_fraction)
     )
@@ -247,7 +271,7 @@ def _set_up(
         Sweep(
             aiscore_version=__version__,
             device=DeviceRecord(**asdict(device), automatic=request.device == AUTO),
-            policy=PolicyRecord(**asdict(request.policy())),
+            policy=PolicyRecord(**asdict(policy)),
             memory_fraction=request.memory_fraction,
             environment=EnvironmentRecord(
                 host=host.describe(),
@@ -255,7 +279,7 @@ def _set_up(
                 software=software.describe({}),
                 variables=software.steering_variables(variables),
             ),
-            stacks={name: answer.software for name, answer in answers.items()},
+            stacks=stacks,
             run=RunRecord(
                 id=uuid.uuid4().hex,
                 started_at=now.isoformat(timespec="seconds"),
@@ -304,6 +328,7 @@ def _going_on(unfinished: UnfinishedSweep, now: Sweep) -> Sweep:
 def setup(sweep: Sweep) -> dict[str, str]:
     """What all points of a sweep must have had in common, name to value."""
     values = {
+        "points": ", ".join(sweep.run.requested),
         **machine_setup(sweep),
         **sweep.policy.in_words(),
         "memory fraction": sweep.memory_fraction,

@@ -1,30 +1,22 @@
 """What is asked for of a sweep, and what there is of one that was begun."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
 from aiscore.errors import UserError
 from aiscore.execution import journal
-from aiscore.execution.request import (
-    AUTO,
-    PREPARE_LIMIT_S,
-    price_of,
-    require_sane,
-)
+from aiscore.execution.common_request import CommonRequest, begun_with
 from aiscore.results import sweep_store
-from aiscore.results.model import PriceRecord
 from aiscore.results.sweep import PointRecord, SelectionRecord, Sweep, point_id
 from aiscore.scoring.throughput import MOST_IMAGES
-from aiscore.spec import RESIDENT_POLICY, Line, Mode, Policy, Precision, Status, Xla
+from aiscore.spec import RESIDENT_POLICY, Line, Mode, Policy, Precision, Status
 from workloads.sweep import NETWORKS
 
 LARGEST = "max"
-XLA_CHOICES = {"off": (Xla.OFF,), "on": (Xla.ON,), "both": (Xla.OFF, Xla.ON)}
 Member = TypeVar("Member", bound=StrEnum)
 KEPT = {Status.OK, Status.OOM, Status.UNSUPPORTED}
 """How a point must have ended for the same set-up to end it so again."""
@@ -44,51 +36,15 @@ class UnfinishedSweep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRequest:
+class SweepRequest(CommonRequest):
     """What the user asks for, as the options of ``aiscore throughput``; UserError if absurd."""
 
     selection: SelectionRecord
-    device: str = AUTO
-    memory_fraction: float | None = None
-    passes: int | None = None
-    max_seconds_per_test: float | None = None
-    timeout: float | None = None
-    seed: int = 0
-    label: str | None = None
-    price: float | None = None
-    currency: str | None = None
-    output: Path | None = None
-    arguments: tuple[str, ...] = ()
     unfinished: UnfinishedSweep | None = None
 
-    def __post_init__(self) -> None:
-        require_sane(
-            passes=self.passes,
-            max_seconds=self.max_seconds_per_test,
-            timeout=self.timeout,
-            memory_fraction=self.memory_fraction,
-            seed=self.seed,
-        )
-        self.price_record()
-
-    def price_record(self) -> PriceRecord | None:
-        """What the device costs, if it was said; raises UserError if that is no price."""
-        return price_of(self.price, self.currency)
-
-    def policy(self) -> Policy:
-        """The timing policy that follows from it."""
-        seconds = self.max_seconds_per_test
-        return replace(
-            RESIDENT_POLICY,
-            passes=self.passes or RESIDENT_POLICY.passes,
-            max_seconds=RESIDENT_POLICY.max_seconds if seconds is None else seconds,
-        )
-
-    def timeout_s(self) -> float:
-        """How long a point may take altogether: what was asked for, or far more than it needs."""
-        policy = self.policy()
-        longest = max(policy.max_seconds, policy.hard_limit_s)
-        return longest + PREPARE_LIMIT_S if self.timeout is None else self.timeout
+    def policies(self) -> tuple[Policy, ...]:
+        """The one timing policy that follows from it."""
+        return (self.limited(RESIDENT_POLICY),)
 
 
 def select(
@@ -135,34 +91,26 @@ def _member(kind: type[Member], text: str) -> Member:
 
 
 def _batch(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_IMAGES):
+    try:
+        batch = int(text)
+    except ValueError:  # Python reads no number of thousands of digits, either
+        batch = 0
+    if not (text.isascii() and text.isdecimal() and 1 <= batch <= MOST_IMAGES):
         advice = f"give numbers from 1 to {MOST_IMAGES}, or {LARGEST}"
         raise UserError(f"{text!r} is no batch", advice)
-    return int(text)
+    return batch
 
 
-def lines_of(selection: SelectionRecord, always_xla: Collection[str]) -> list[Line]:
-    """The lines of a sweep, in the order in which they are measured.
-
-    Those backends ``always_xla`` know nothing else, and have one line for both.
-    """
-    found = [
-        Line(
-            network=network,
-            mode=mode,
-            backend=backend,
-            precision=precision,
-            xla=Xla.ALWAYS if backend in always_xla else xla,
-        )
-        for backend, precision, xla, network, mode in product(
-            selection.backends,
-            selection.precisions,
-            XLA_CHOICES[selection.xla],
-            selection.networks,
-            selection.modes,
-        )
+def lines_of(selection: SelectionRecord, stacks: Mapping[str, Mapping[str, str]]) -> list[Line]:
+    """The lines of a sweep on these stacks, in the order in which they are measured."""
+    return [
+        Line(network=network, mode=mode, backend=backend, precision=precision, xla=xla)
+        for backend in selection.backends
+        for precision in selection.precisions
+        for xla in selection.xla_of(stacks[backend])
+        for network in selection.networks
+        for mode in selection.modes
     ]
-    return list(dict.fromkeys(found))
 
 
 def requested(lines: Iterable[Line], selection: SelectionRecord) -> list[str]:
@@ -193,18 +141,11 @@ def request_to_resume(
         raise UserError("a sweep goes on as it was begun", f"leave out {options}")
     unfinished = find(path)
     sweep = unfinished.sweep
-    device, run, policy = sweep.device, sweep.run, sweep.policy
     return SweepRequest(
+        **begun_with(sweep),
         selection=sweep.selection,
-        device=AUTO if device.automatic else device.uuid or f"{device.kind}:{device.index}",
         memory_fraction=sweep.memory_fraction,
-        passes=policy.passes,
-        max_seconds_per_test=policy.max_seconds,
-        timeout=run.timeout_s,
-        seed=run.seed or 0,
-        label=run.label,
-        price=run.price.amount if run.price else None,
-        currency=run.price.currency if run.price else None,
+        passes=sweep.policy.passes,
         arguments=arguments,
         unfinished=unfinished,
     )

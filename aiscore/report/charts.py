@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from math import ceil, floor, log, log10
 from typing import Any
 
@@ -85,11 +86,12 @@ def by_currency(board: Iterable[BoardRow]) -> dict[str, list[Point]]:
 
 
 def draw(spec: Spec) -> str:
-    """The chart as SVG."""
+    """The chart as SVG, named by its description. A control character in it would end Python."""
     import vl_convert
 
     svg: str = vl_convert.vega_to_svg(spec)
-    return svg
+    named = f'<svg role="graphics-document" aria-label="{escape(spec["description"])}" '
+    return svg.replace("<svg ", named, 1)
 
 
 def bar_chart(bars: Sequence[Bar]) -> Spec:

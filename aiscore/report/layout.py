@@ -21,7 +21,7 @@ def table(
     names = {"l": "left", "r": "right"}
     shown = tabulate.tabulate(
         [[terminal(cell) for cell in line] for line in lines],
-        headers=header,
+        headers=[terminal(cell) for cell in header],
         disable_numparse=True,
         colalign=[names[letter] for letter in align],
         maxcolwidths=widths,

@@ -2,22 +2,18 @@
 
 import base64
 import gzip
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from tarfile import BLOCKSIZE, TarInfo
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
-from aiscore import __version__
 from aiscore.report import charts, rows
 from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, full_row
 from aiscore.report.details import details
 from aiscore.report.escape import short
+from aiscore.report.html import make_html, template
 from aiscore.results.model import Result
 from aiscore.results.prices import Prices
 from aiscore.results.reference import Card, cards, find_card
@@ -26,7 +22,6 @@ from aiscore.spec import Protocol
 from workloads.suite import FULL, MICRO
 
 MOST_EMBEDDED = 200  # results; a page of more holds their rows only
-TEMPLATES = files("aiscore.report").joinpath("templates")
 SCRIPTS = ("text.js", "details.js", "compare.js", "table.js", "main.js")
 ANCHOR = "NVIDIA Tesla V100 SXM2 32GB"
 LONGEST_TITLE = 80  # letters of a name in it
@@ -136,20 +131,14 @@ def _card_entry(card: Card, prices: Prices) -> Entry:
 
 
 def _render(entries: Sequence[Entry], packed: Sequence[str], closing: str) -> str:
-    style = template("page.css")
-    script = "\n".join(template(name) for name in SCRIPTS)
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    page = environment.from_string(template("page.html"))
-    return page.render(
-        policy=policy(style, script),
-        version=__version__,
+    return make_html(
+        "page.html",
+        script="\n".join(template(name) for name in SCRIPTS),
         title=_title(entries),
         lead=_lead(entries),
         closing=closing,
-        style=style,
         data=_json(_document(entries, len(packed))),
         packed=packed,
-        script=script,
         charts=list(_charts(entries)),
     )
 
@@ -163,22 +152,6 @@ def _charts(entries: Sequence[Entry]) -> Iterator[dict[str, str]]:
                 "title": f"AI score against price in {currency}",
                 "svg": charts.draw(chart).replace(f'href="{ROW_ADDRESS}', 'href="#row-'),
             }
-
-
-def template(name: str) -> str:
-    """The text of a template, a style or a script."""
-    return TEMPLATES.joinpath(name).read_text(encoding="utf-8")
-
-
-def policy(style: str, script: str | None = None) -> str:
-    """Nothing is loaded from anywhere, and only this style and this script count."""
-    hashes = {
-        name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-        for name, text in {"style": style, "script": script}.items()
-        if text is not None
-    }
-    sources = "; ".join(f"{name}-src 'sha256-{digest}'" for name, digest in hashes.items())
-    return f"default-src 'none'; {sources}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _title(entries: Sequence[Entry]) -> str:

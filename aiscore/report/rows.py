@@ -19,6 +19,7 @@ from aiscore.results.reference import peak_memory_bytes, reference_ms
 from aiscore.results.subject import under
 from aiscore.results.summary import LEADERBOARD_BACKEND, derive, whole_rounds
 from aiscore.results.worth import Worth, score_per, worth
+from aiscore.scoring import validity
 from aiscore.scoring.roofline import Bound
 from aiscore.scoring.stats import ROUNDS_THAT_TELL
 from aiscore.spec import KNOWN_KINDS, Precision, Status, Suite, TestSpec
@@ -43,6 +44,10 @@ SCORE_TITLES = {
     "resident ai": "Resident AI score",
     "resident micro": "Resident micro score",
 }
+NOT_STEADY = (
+    "* not steady: warming up after the first pass added more than "
+    f"{validity.NOT_STEADY.limit:.0%} to the time"
+)
 
 
 def summary_of(result: Result) -> Summary:

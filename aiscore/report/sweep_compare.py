@@ -10,6 +10,7 @@ from aiscore.report.sweep_rows import (
     NONE,
     VERBS,
     line_title,
+    name_of,
     rate,
     ratio,
     way_title,
@@ -77,7 +78,7 @@ def compare_sweeps(sweeps: Sequence[Sweep], margin: float) -> ComparedSweeps:
 
 def _names(sweeps: Sequence[Sweep]) -> list[str]:
     """Label or device; letters where these do not tell them apart."""
-    names = [sweep.run.label or sweep.device.name for sweep in sweeps]
+    names = [name_of(sweep) for sweep in sweeps]
     return names if len(set(names)) == len(names) else list(LETTERS[: len(names)])
 
 

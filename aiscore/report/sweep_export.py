@@ -5,8 +5,10 @@ import io
 import json
 from collections.abc import Callable, Sequence
 
+from aiscore.errors import UserError
 from aiscore.report import escape, sweep_rows
 from aiscore.report.export import markdown_table
+from aiscore.report.sweep_rows import name_of
 from aiscore.results.sweep import PointSummary, Sweep
 from aiscore.results.sweep_summary import summary_of
 
@@ -29,10 +31,10 @@ def _markdown_parts(sweep: Sweep) -> list[str]:
     for chapter in sweep_rows.chapters(sweep):
         parts += [
             f"## {escape.markdown(chapter.title)}\n",
-            markdown_table(*sweep_rows.point_table(chapter)),
-            markdown_table(*sweep_rows.best_table(sweep, chapter)),
+            *(markdown_table(*table) for table in sweep_rows.tables(sweep, chapter).values()),
         ]
-    return [part for part in [*parts, f"{escape.markdown(sweep_rows.LEGEND)}\n"] if part]
+    parts += [f"{escape.markdown(text)}\n" for text in sweep_rows.legend(sweep)]
+    return [part for part in parts if part]
 
 
 def to_csv(sweeps: Sequence[Sweep]) -> str:
@@ -64,14 +66,17 @@ def to_json(sweeps: Sequence[Sweep]) -> str:
 
 
 def to_svg(sweeps: Sequence[Sweep]) -> str:
-    """The charts of all sweeps, one under the other."""
+    """The charts of all sweeps, one under the other; raises UserError if nothing ran."""
     from aiscore.report import charts, sweep_charts
 
     titled = [
-        (f"{name_of(sweep)}: {chapter.title}", chapter)
+        (f"{escape.short(name_of(sweep), charts.LONGEST)}: {chapter.title}", chapter)
         for sweep in sweeps
         for chapter in sweep_rows.chapters(sweep)
+        if chapter.ran
     ]
+    if not titled:
+        raise UserError("no point ran: there is nothing to draw", "publish a page or a table")
     return charts.draw(sweep_charts.chart(titled, charts.IN_A_FILE))
 
 
@@ -80,11 +85,6 @@ def to_html(sweeps: Sequence[Sweep]) -> str:
     from aiscore.report.sweep_page import make_page
 
     return make_page(sweeps)
-
-
-def name_of(sweep: Sweep) -> str:
-    """Label or device."""
-    return sweep.run.label or sweep.device.name
 
 
 FORMATS: dict[str, Callable[[Sequence[Sweep]], str]] = {

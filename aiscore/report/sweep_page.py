@@ -3,27 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
-from aiscore import __version__
 from aiscore.report import charts, sweep_charts, sweep_rows
 from aiscore.report.escape import short, terminal
-from aiscore.report.page import LONGEST_TITLE, policy, template
+from aiscore.report.html import make_html
+from aiscore.report.page import LONGEST_TITLE
 from aiscore.results.sweep import Sweep
 
 
 def make_page(sweeps: Sequence[Sweep]) -> str:
     """All sweeps in their order, each with what it says, its charts and its tables."""
-    style = template("page.css")
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    names = [short(sweep.run.label or sweep.device.name, LONGEST_TITLE) for sweep in sweeps]
+    names = [short(sweep_rows.name_of(sweep), LONGEST_TITLE) for sweep in sweeps]
     title = f"{names[0]}: throughput" if len(names) == 1 else "Throughput"
-    return environment.from_string(template("sweep.html")).render(
-        policy=policy(style),
-        version=__version__,
+    return make_html(
+        "sweep.html",
         title=title,
-        style=style,
-        legend=sweep_rows.LEGEND,
+        legend=dict.fromkeys(text for sweep in sweeps for text in sweep_rows.legend(sweep)),
         sweeps=[_section(name, sweep) for name, sweep in zip(names, sweeps, strict=True)],
     )
 
@@ -40,23 +34,19 @@ def _section(name: str, sweep: Sweep) -> dict[str, Any]:
 
 
 def _chapter(sweep: Sweep, chapter: sweep_rows.Chapter) -> dict[str, Any]:
-    spec = sweep_charts.chart([(chapter.title, chapter)], charts.IN_THE_PAGE)
     return {
         "title": chapter.title,
-        "svg": charts.draw(spec),
-        "tables": [_table(*made) for made in _tables(sweep, chapter)],
+        "svg": _drawing(chapter) if chapter.ran else None,
+        "tables": [
+            _table(title, *table) for title, table in sweep_rows.tables(sweep, chapter).items()
+        ],
     }
 
 
-def _tables(
-    sweep: Sweep, chapter: sweep_rows.Chapter
-) -> list[tuple[str, list[str], list[list[str]]]]:
-    return [
-        ("Points", *sweep_rows.point_table(chapter)),
-        ("Best batches", *sweep_rows.best_table(sweep, chapter)),
-    ]
+def _drawing(chapter: sweep_rows.Chapter) -> str:
+    return charts.draw(sweep_charts.chart([(chapter.title, chapter)], charts.IN_THE_PAGE))
 
 
 def _table(title: str, header: list[str], lines: list[list[str]]) -> dict[str, Any]:
-    shown = [[terminal(cell) for cell in line] for line in lines]
-    return {"title": title, "header": header, "lines": shown}
+    shown_header, *shown = [[terminal(cell) for cell in line] for line in (header, *lines)]
+    return {"title": title, "header": shown_header, "lines": shown}

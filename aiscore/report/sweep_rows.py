@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiscore.report.rows import check_text, check_title, three_digits
+from aiscore.report.rows import NOT_STEADY, check_text, check_title, three_digits
 from aiscore.results.model import CheckRecord
 from aiscore.results.sweep import LineSummary, PointRecord, PointSummary, Sweep
 from aiscore.results.sweep_summary import GIB, in_fp32, speeds, summary_of, without_xla
@@ -12,6 +12,9 @@ from aiscore.scoring import throughput
 from aiscore.scoring.compare import NOISE_FLOOR
 from aiscore.spec import Line, Mode, Status, Xla
 from workloads.sweep import NETWORKS
+
+Table = tuple[list[str], list[list[str]]]
+"""Heading and lines."""
 
 VERBS = {Mode.TRAINING: "trains", Mode.INFERENCE: "runs"}
 NONE = "-"
@@ -37,6 +40,17 @@ class Chapter:
     def title(self) -> str:
         """In words."""
         return f"{NETWORKS[self.network].title} {self.mode}"
+
+    @property
+    def ran(self) -> bool:
+        """Whether any point did, and there is something to draw."""
+        return any(figures.images_per_s for _, figures in self.points)
+
+
+def name_of(sweep: Sweep) -> str:
+    """Label or device, whichever has letters."""
+    names = (sweep.run.label or "", sweep.device.name)
+    return next((name for name in names if name.strip()), "unnamed")
 
 
 def headline(sweep: Sweep) -> list[tuple[str, str]]:
@@ -65,8 +79,10 @@ def status_text(sweep: Sweep) -> str:
     status, asked = summary_of(sweep).status, sweep.run.requested
     if status == "complete":
         return "complete"
-    ok = {point.id for point in sweep.points if point.status is Status.OK}
     kind = "partial, interrupted" if status == "interrupted" else "partial"
+    if not asked:  # but for the largest batches, which have a column
+        return kind
+    ok = {point.id for point in sweep.points if point.status is Status.OK}
     return f"{kind} ({len(ok.intersection(asked))} of {len(asked)} points ok)"
 
 
@@ -133,7 +149,13 @@ def line_title(line: Line | LineSummary) -> str:
     return f"{NETWORKS[line.network].title} {line.mode}, {way_title(line)}"
 
 
-def point_table(chapter: Chapter) -> tuple[list[str], list[list[str]]]:
+def tables(sweep: Sweep, chapter: Chapter) -> dict[str, Table]:
+    """Title to table, of those that say more than the names of stacks."""
+    made = {"Points": point_table(chapter), "Best batches": best_table(sweep, chapter)}
+    return {title: (header, lines) for title, (header, lines) in made.items() if header[1:]}
+
+
+def point_table(chapter: Chapter) -> Table:
     """Heading and lines; a column in which no point has anything is left out."""
     used = [
         column
@@ -195,31 +217,35 @@ LEGEND = (
 )
 
 
+def legend(sweep: Sweep) -> list[str]:
+    """What the tables do not say of themselves, a text each."""
+    marked = any(figures.steady is False for figures in summary_of(sweep).points)
+    return [LEGEND, *([f"{NOT_STEADY}."] if marked else [])]
+
+
 def three(value: float | None) -> str:
     """Three digits; None is not known."""
     return NONE if value is None else three_digits(value)
 
 
-def best_table(sweep: Sweep, chapter: Chapter) -> tuple[list[str], list[list[str]]]:
+def best_table(sweep: Sweep, chapter: Chapter) -> Table:
     """For each line its best batch and what that is worth; and its largest, where sought."""
     price = sweep.run.price
-    titles = {
-        "best batch": lambda line: NONE if line.best_batch is None else str(line.best_batch),
-        "images/s": lambda line: rate(line.best_images_per_s),
-        f"per {price.currency if price else 'price'}": lambda line: three(line.per_price),
-        "per GiB": lambda line: three(line.per_gib),
-        "largest": _largest,
-    }
+    columns: list[tuple[str, Callable[[LineSummary], str]]] = [
+        ("best batch", lambda line: NONE if line.best_batch is None else str(line.best_batch)),
+        ("images/s", lambda line: rate(line.best_images_per_s)),
+        (f"per {price.currency if price else 'price'}", lambda line: three(line.per_price)),
+        ("per GiB", lambda line: three(line.per_gib)),
+        ("largest", _largest),
+    ]
     found = [
         line
         for line in summary_of(sweep).lines
         if (line.network, line.mode) == (chapter.network, chapter.mode)
     ]
-    used = {
-        title: cell for title, cell in titles.items() if any(cell(line) != NONE for line in found)
-    }
-    cells = [[way_title(line), *(cell(line) for cell in used.values())] for line in found]
-    return ["stack", *used], cells
+    used = [(title, cell) for title, cell in columns if any(cell(line) != NONE for line in found)]
+    cells = [[way_title(line), *(cell(line) for _, cell in used)] for line in found]
+    return ["stack", *(title for title, _ in used)], cells
 
 
 def _largest(line: LineSummary) -> str:
@@ -227,7 +253,11 @@ def _largest(line: LineSummary) -> str:
     largest = line.largest
     if largest is None:
         return NONE
-    beyond = f"{largest.beyond} {largest.beyond_status}" if largest.beyond else "none too large"
+    if largest.beyond:
+        beyond = f"{largest.beyond} {largest.beyond_status}"
+    else:
+        ended = 2 * (largest.batch or 0) > throughput.MOST_IMAGES
+        beyond = "none too large" if ended else "larger not tried"
     if largest.batch is None:
         return f"none ({beyond})"
     memory = "" if largest.peak_device_bytes is None else f"{gib(largest.peak_device_bytes)} GiB, "

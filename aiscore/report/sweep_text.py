@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from aiscore.report import sweep_compare, sweep_rows
 from aiscore.report.comparisons import LETTERS
 from aiscore.report.layout import WIDTH, facts, table, wrapped
+from aiscore.report.rows import NOT_STEADY
 from aiscore.report.sweep_compare import ComparedSweeps
-from aiscore.report.text import NOT_STEADY
 from aiscore.results.sweep import Sweep
 
 
@@ -27,14 +27,12 @@ def render_sweep(sweep: Sweep) -> str:
 
 def _chapter(sweep: Sweep, chapter: sweep_rows.Chapter) -> str:
     """Its points, and the best of each line."""
-    legend = [NOT_STEADY] if any(figures.steady is False for _, figures in chapter.points) else []
-    header, lines = sweep_rows.point_table(chapter)
-    points = "\n".join([_figures(header, once(lines)), *legend])
-    return f"{chapter.title}\n\n{points}\n\n{_figures(*sweep_rows.best_table(sweep, chapter))}"
-
-
-def _figures(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    return table(header, lines, "l" + "r" * (len(header) - 1))
+    tables = [
+        table(header, once(lines), "l" + "r" * (len(header) - 1))
+        for header, lines in sweep_rows.tables(sweep, chapter).values()
+    ]
+    unsteady = any(figures.steady is False for _, figures in chapter.points)
+    return "\n\n".join([chapter.title, *tables, *([NOT_STEADY] if unsteady else [])])
 
 
 def once(lines: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -59,7 +57,7 @@ def render_sweep_comparison(compared: ComparedSweeps) -> str:
     largest = sweep_compare.largest_lines(compared)
     parts = [
         "\n".join(
-            wrapped(f"{letter}  ", f"{sweep.run.label or sweep.device.name} (sweep)")
+            wrapped(f"{letter}  ", f"{sweep_rows.name_of(sweep)} (sweep)")
             for letter, sweep in zip(letters, compared.sweeps, strict=True)
         ),
         table(

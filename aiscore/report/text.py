@@ -9,13 +9,7 @@ from aiscore.report.escape import terminal
 from aiscore.report.layout import WIDTH, facts, table, wrapped
 from aiscore.report.stacks import Stacks
 from aiscore.results.model import Result, TestSummary
-from aiscore.scoring import validity
 from aiscore.spec import Mode, Protocol, Suite
-
-NOT_STEADY = (
-    "* not steady: warming up after the first pass added more than "
-    f"{validity.NOT_STEADY.limit:.0%} to the time"
-)
 
 
 def render_result(result: Result) -> str:
@@ -52,7 +46,7 @@ def _tests(result: Result) -> str:
     ]
     times = ("median ms", "std", "mean") if resident else ("mean ms", "std", "median")
     header = ("test", "network", "mode", *times, "first", "score")
-    legend = [NOT_STEADY] if any(test.steady is False for test in tests) else []
+    legend = [rows.NOT_STEADY] if any(test.steady is False for test in tests) else []
     return "\n".join([table(header, lines, "lllrrrrr"), *legend]) if lines else ""
 
 

@@ -5,14 +5,13 @@ derived from its samples (``aiscore.results.sweep_summary``) whenever a file is
 loaded.
 """
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
 from aiscore.results.model import (
     CheckRecord,
-    Count,
     DeviceRecord,
     EnvironmentRecord,
     PolicyRecord,
@@ -21,9 +20,15 @@ from aiscore.results.model import (
     Strict,
     TestRecord,
 )
+from aiscore.scoring.throughput import MOST_IMAGES
 from aiscore.spec import Line, Mode, Precision, Status, Xla
 
 KIND: Literal["throughput"] = "throughput"
+XLA_CHOICES = {"off": (Xla.OFF,), "on": (Xla.ON,), "both": (Xla.OFF, Xla.ON)}
+
+Item = TypeVar("Item")
+Batch = Annotated[int, Field(ge=1, le=MOST_IMAGES)]
+Some = Annotated[list[Item], Field(min_length=1)]
 
 
 def point_id(line: Line, batch: int | str) -> str:
@@ -35,6 +40,7 @@ def point_id(line: Line, batch: int | str) -> str:
 class PointRecord(TestRecord):
     """One point and what became of it. ``sought``: a try of the search for the largest batch."""
 
+    batch: Batch
     backend: str
     precision: Precision
     xla: Xla
@@ -62,13 +68,17 @@ class SelectionRecord(Strict):
     ``largest``: the largest batch that fits was sought on each line.
     """
 
-    networks: list[str]
-    modes: list[Mode]
-    batches: list[Count]
+    networks: Some[str]
+    modes: Some[Mode]
+    batches: list[Batch]
     largest: bool
-    precisions: list[Precision]
+    precisions: Some[Precision]
     xla: Literal["off", "on", "both"]
-    backends: list[str]
+    backends: Some[str]
+
+    def xla_of(self, software: Mapping[str, str]) -> tuple[Xla, ...]:
+        """With and without XLA, as asked for, unless the software of a backend knows no choice."""
+        return (Xla.ALWAYS,) if software.get("xla") == Xla.ALWAYS else XLA_CHOICES[self.xla]
 
 
 class LargestRecord(Strict):

@@ -23,7 +23,7 @@ from aiscore.results.store import (
 )
 from aiscore.results.sweep import KIND, PointRecord, Sweep, SweepSummary, point_id
 from aiscore.results.sweep_summary import derive, summarise
-from aiscore.spec import DeviceKind, Protocol, Status
+from aiscore.spec import DeviceKind, Line, Protocol, Status
 from workloads.sweep import NETWORKS, point
 
 JUDGED = {"checks"}
@@ -94,7 +94,7 @@ def _mismatches(stored: Sweep, summary: SweepSummary) -> list[str]:
     if stored.summary is None or stored.summary == summary:
         return []
     left_out = set() if stored.aiscore_version == __version__ else JUDGED
-    said = stored.summary.model_dump(exclude=left_out, exclude_unset=True)
+    said = stored.summary.model_dump(exclude=left_out)
     return differences("", said, summary.model_dump(exclude=left_out))
 
 
@@ -104,6 +104,14 @@ def _contradictions(sweep: Sweep) -> list[str]:
         return [f"policy.protocol is {sweep.policy.protocol}, but a sweep's points are resident"]
     if sweep.device.kind is DeviceKind.UNKNOWN:
         return ["device.kind is unknown"]
+    if sweep.run.seed is None or sweep.run.duration_s is None:
+        return ["run.seed or run.duration_s is missing"]
+    for network in sweep.selection.networks:
+        if network not in NETWORKS:
+            return [f"a sweep has no network {network!r}"]
+    for backend in sweep.selection.backends:
+        if backend not in sweep.stacks:
+            return [f"stacks says nothing of {backend!r}"]
     for id, count in Counter(record.id for record in sweep.points).items():
         if count > 1:
             return [f"point {id!r} stands there twice"]
@@ -111,8 +119,8 @@ def _contradictions(sweep: Sweep) -> list[str]:
 
 
 def _contradiction(sweep: Sweep, record: PointRecord) -> str | None:
-    if record.network not in NETWORKS:
-        return f"a sweep has no network {record.network!r}"
+    if not _was_selected(sweep, record.line):
+        return f"point {record.id!r} is on a line that was not asked for"
     spec = point(record.network, record.mode, record.batch)
     if tuple(record.input) != spec.input:
         return f"point {record.id!r} has another input than {spec.input}"
@@ -120,6 +128,10 @@ def _contradiction(sweep: Sweep, record: PointRecord) -> str | None:
         return f"point {record.id!r} is {point_id(record.line, record.batch)!r} by its fields"
     if record.sought == (record.id in sweep.run.requested):
         return f"point {record.id!r} was {'asked for' if record.sought else 'not asked for'}"
+    if record.sought and not sweep.selection.largest:
+        return f"point {record.id!r} was sought, but nothing was to be"
+    if len(record.rounds) > 1:
+        return f"point {record.id!r} has more than one round"
     if record.printed:
         return f"point {record.id!r} has a printed time"
     problem = protocol_contradiction(record, Protocol.RESIDENT)
@@ -130,3 +142,14 @@ def _contradiction(sweep: Sweep, record: PointRecord) -> str | None:
     if problem is None and record.status is Status.OK:
         problem = ok_contradiction(record)
     return problem
+
+
+def _was_selected(sweep: Sweep, line: Line) -> bool:
+    selection = sweep.selection
+    return (
+        line.network in selection.networks
+        and line.mode in selection.modes
+        and line.backend in selection.backends
+        and line.precision in selection.precisions
+        and line.xla in selection.xla_of(sweep.stacks[line.backend])
+    )

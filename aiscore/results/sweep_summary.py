@@ -21,6 +21,7 @@ from workloads import sweep as networks
 GIB = 2**30
 TERA = 1e12
 GIGA = 1e9
+LEAST_J = 1e-9  # a division by less could go beyond all numbers
 ALWAYS_NEW = {"container_id"}
 TRIED = {Status.OK, Status.OOM, Status.CRASH, Status.TIMEOUT, Status.INVALID_OUTPUT}
 Speeds = dict[Line, dict[int, float]]
@@ -162,7 +163,7 @@ def _point(
             "xla_speedup": _against(without_xla(line), point, found),
             "xla_below_neighbours": slow.get(line, {}).get(batch),
             "tflops": _flop(line) * speed / TERA,
-            "images_per_j": batch / energy if energy and energy > 0 else None,
+            "images_per_j": batch / energy if energy and energy >= LEAST_J else None,
             "steady": is_steady(point),
         }
     )
