@@ -30,6 +30,7 @@ STATE, NEXT_STATE = "state", "next_state"
 """Prefixes of a pair per variable that every pass writes: what it was and what it becomes."""
 WEIGHT = "weight"
 LARGE = 1 << 20  # elements of a weight
+REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceSumSquare", "ReduceL2")
 
 PACKAGES = ("tensorflow", "tensorflow-cpu", "keras", "tf2onnx", "onnx", "onnxruntime")
 NETWORKS = "workloads"
@@ -273,10 +274,15 @@ def _bodies(node: Any) -> Iterator[Any]:
 
 
 def _in_half(model: Any) -> Any:
-    """Weights and arithmetic in float16; input, output and state stay float32."""
-    from onnxruntime.transformers.float16 import convert_float_to_float16
+    """Weights and arithmetic in float16; input, output, state and sums stay float32.
 
-    return convert_float_to_float16(model, keep_io_types=True)
+    A sum over a large map is beyond the range of float16; frameworks, too, take
+    the moments of a norm in float32.
+    """
+    from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
+
+    kept = [*DEFAULT_OP_BLOCK_LIST, *REDUCTIONS]
+    return convert_float_to_float16(model, keep_io_types=True, op_block_list=kept)
 
 
 def main(recipe: str, path: str) -> None:
