@@ -198,6 +198,32 @@ def test_several_changed_variables_are_named_and_none_is_blamed():
     assert line(result(), result()) == "Changed: nothing that the results tell of."
 
 
+def test_what_only_one_of_two_frameworks_has_is_the_framework_s():
+    jax = {"backend": "jax", "software": {"python": "3.12.3", "jax": "0.11.2", "xla": "always"}}
+    assert line(result(), result(**jax)).startswith("Changed: framework (")
+    threads = result(software={**result().environment.software, "intra_op_threads": "4"})
+    assert line(result(), threads).startswith("Changed: intra_op_threads (")
+
+
+def test_another_card_of_the_same_name_is_another_device():
+    one, other = (on_card(result(), uuid) for uuid in ("GPU-1", "GPU-2"))
+    assert line(one, other) == "Changed: device (gpu uuid GPU-1 against GPU-2)."
+
+
+def on_card(made: Result, uuid: str) -> Result:
+    """The result of a GPU that the run saw alone."""
+    card = {"name": made.device.name, "uuid": uuid}
+    variables = {"CUDA_VISIBLE_DEVICES": uuid}
+    return made.model_copy(
+        update={
+            "device": made.device.model_copy(update={"uuid": uuid}),
+            "environment": made.environment.model_copy(
+                update={"gpus": [card], "variables": variables}
+            ),
+        }
+    )
+
+
 def test_no_key_of_a_set_up_stands_for_two_variables():
     keys = [key for keys in VARIABLES.values() for key in keys]
     assert len(keys) == len(set(keys))

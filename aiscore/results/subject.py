@@ -1,6 +1,6 @@
 """What a comparison needs of a result or a card, in one form."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import log
@@ -43,6 +43,7 @@ GROUPS = {
     for name, tests in SCORES.items()
 }
 ALWAYS_NEW = {"container_id"}
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # a run sets it, to the device that stands in the result
 # What a reader may care for: "kind/mode" to tests. The micro suite has kinds, too.
 KINDS = {
     under(protocol, f"{title}/{mode}"): {
@@ -56,7 +57,7 @@ KINDS = {
 }
 # What a set-up is made of, by the keys that tell of it; all others stand for themselves.
 VARIABLES = {
-    "device": ("kind", "device", "gpu memory_bytes", "gpu power_limit_w"),
+    "device": ("kind", "device", "gpu uuid", "gpu memory_bytes", "gpu power_limit_w"),
     "driver": ("gpu driver",),
     "framework": (
         "backend",
@@ -85,6 +86,24 @@ VARIABLES = {
             for field in PolicyRecord(**asdict(policy)).in_words()
         ),
     ),
+}
+
+# What belongs to a framework where the backends differ: one has it, another has not.
+OF_A_BACKEND = {
+    "tensorflow_build_cuda_version",
+    "tensorflow_build_cudnn_version",
+    "tf32",
+    "xla",
+    "intra_op_threads",
+    "inter_op_threads",
+    "jax",
+    "jaxlib",
+    "torch",
+    "onnx",
+    "onnx_opset",
+    "onnxruntime",
+    "graph_optimization",
+    "execution_mode",
 }
 
 
@@ -232,9 +251,11 @@ def compare_subjects(base: Subject, other: Subject, margin: float = MARGIN) -> C
     return compare(base.side, other.side, groups, KINDS, margin)
 
 
-def changed(different: Iterable[str]) -> list[str]:
+def changed(different: Collection[str]) -> list[str]:
     """The variables that these keys of a set-up belong to, each once."""
     variables = {key: variable for variable, keys in VARIABLES.items() for key in keys}
+    if "backend" in different:
+        variables |= dict.fromkeys(OF_A_BACKEND, "framework")
     return list(dict.fromkeys(variables.get(key, key) for key in different))
 
 
@@ -286,7 +307,7 @@ def _setup(result: Result) -> dict[str, str]:
         "suite": result.suite.value,
         "kind": result.device.kind.value,
         "device": result.device.name,
-        **{f"gpu {key}": value for key, value in gpu.items() if key not in {"name", "uuid"}},
+        **{f"gpu {key}": value for key, value in gpu.items() if key != "name"},
         "backend": result.backend,
         "protocol": " and ".join(part.protocol for part in result.parts),
         **{
@@ -300,6 +321,6 @@ def _setup(result: Result) -> dict[str, str]:
         "option xla": "on" if result.options.xla else "off",
         **environment.software,
         **{name: value for name, value in environment.host.items() if name not in ALWAYS_NEW},
-        **environment.variables,
+        **{name: value for name, value in environment.variables.items() if name != VISIBLE},
         "aiscore": result.aiscore_version,
     }
