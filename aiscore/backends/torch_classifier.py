@@ -28,6 +28,7 @@ class ClassifierSession:
         self._model = Model(network, device, seed)
         self._scale = CROSS_ENTROPY_SCALE if precision is Precision.FP16 else 1.0
         self._seed = seed
+        self._program: Program | None = None
 
     def prepare(self, test: TestSpec, batch: Batch) -> None:
         """Remembers what the test is."""
@@ -55,6 +56,8 @@ class ClassifierSession:
 
     def resident_pass(self) -> None:
         """Enqueues one run of the program."""
+        if self._program is None:
+            raise RuntimeError("no batch was placed")
         self._program()
 
     def sync(self) -> None:
@@ -64,7 +67,7 @@ class ClassifierSession:
 
     def output(self, batch: Batch) -> np.ndarray:
         """The logits of the last pass."""
-        logits: np.ndarray = self._program.output.cpu().numpy()
+        logits: np.ndarray = self._program.output.cpu().numpy()  # type: ignore[union-attr]
         return logits
 
     def peak_device_bytes(self) -> int | None:
@@ -74,7 +77,8 @@ class ClassifierSession:
 
     def close(self) -> None:
         """Gives up everything on the device."""
-        del self._program, self._model
+        self._program = None
+        del self._model
 
 
 class State(NamedTuple):
