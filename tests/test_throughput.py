@@ -148,6 +148,13 @@ def test_a_backend_that_always_uses_xla_is_measured_once(script):
     assert point.xla is Xla.ALWAYS
 
 
+def test_a_backend_that_never_uses_xla_is_measured_once(script):
+    script(software={"fake": "1", "xla": "never"})
+    assert throughput("--batch", "32", "--xla", "both").code == 0
+    (point,) = sweep_store.load(OUTPUT).points
+    assert point.xla is Xla.OFF
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -48,7 +48,7 @@ class TorchBackend:
 
     def software(self) -> dict[str, str]:
         """Versions of PyTorch, Keras and the CUDA libraries."""
-        versions = {"torch": torch.__version__, "keras": keras.__version__}
+        versions = {"torch": torch.__version__, "keras": keras.__version__, "xla": "never"}
         return versions | cuda_libraries.versions() if torch.cuda.is_available() else versions
 
     def devices(self) -> list[Device]:

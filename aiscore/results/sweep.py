@@ -24,6 +24,7 @@ from aiscore.scoring.throughput import MOST_IMAGES
 from aiscore.spec import Line, Mode, Precision, Status, Xla
 
 KIND: Literal["throughput"] = "throughput"
+NEVER = "never"  # what the software of a backend says of XLA that has none
 XLA_CHOICES = {"off": (Xla.OFF,), "on": (Xla.ON,), "both": (Xla.OFF, Xla.ON)}
 
 Item = TypeVar("Item")
@@ -77,8 +78,16 @@ class SelectionRecord(Strict):
     backends: Some[str]
 
     def xla_of(self, software: Mapping[str, str]) -> tuple[Xla, ...]:
-        """With and without XLA, as asked for, unless the software of a backend knows no choice."""
-        return (Xla.ALWAYS,) if software.get("xla") == Xla.ALWAYS else XLA_CHOICES[self.xla]
+        """With and without XLA, as asked for, unless the software of a backend knows no choice.
+
+        Where there never is XLA, "both" is what there is; "on" is unsupported.
+        """
+        stated = software.get("xla")
+        if stated == Xla.ALWAYS:
+            return (Xla.ALWAYS,)
+        if stated == NEVER and self.xla == "both":
+            return (Xla.OFF,)
+        return XLA_CHOICES[self.xla]
 
 
 class LargestRecord(Strict):
