@@ -64,7 +64,8 @@ BATCHES = "32,64,96,128,192,256"
     type=click.Choice([*XLA_CHOICES]),
     default="off",
     show_default=True,
-    help="Compile each whole step with XLA. JAX always does, and is measured once.",
+    help="Compile each whole step with XLA. JAX always does and PyTorch never: with both, "
+    "each of them is measured once.",
 )
 @click.option("--backend", metavar="LIST", default="tensorflow", show_default=True)
 @measuring.device
