@@ -174,3 +174,38 @@ def test_what_a_loop_only_hands_on_is_read_from_outside():
     onnx_export._hoist_invariants(model.graph)
     assert list(model.graph.node[0].input) == ["limit", "go_in", "x"]
     assert run() == [10, 273]
+
+
+@pytest.mark.framework
+def test_float16_keeps_sums_and_the_sizes_of_a_resize():
+    """A mean over more than float16 can count, of a map that is made twice as large.
+
+    The converter writes the two empty inputs of a resize as one float32 array.
+    """
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [
+            helper.make_node("Resize", ["x", "none", "none", "sizes"], ["large"], mode="linear"),
+            helper.make_node("ReduceMean", ["large", "axes"], ["y"], keepdims=0),
+        ],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 64, 64])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1])],
+        [
+            numpy_helper.from_array(np.zeros(0, np.float32), "none"),
+            numpy_helper.from_array(np.array([1, 1, 128, 128]), "sizes"),
+            numpy_helper.from_array(np.array([2, 3]), "axes"),
+        ],
+    )
+    opset = helper.make_opsetid("", onnx_export.OPSET)
+    model = helper.make_model_gen_version(graph, opset_imports=[opset])
+    onnx_export._omit_empty(model.graph)
+    half = onnx_export._in_half(model)
+    kinds = {value.name: value.type.tensor_type.elem_type for value in half.graph.value_info}
+    (mean,) = (node for node in half.graph.node if node.op_type == "ReduceMean")
+    assert kinds[mean.input[0]] == TensorProto.FLOAT
+    session = onnxruntime.InferenceSession(half.SerializeToString())
+    (y,) = session.run(None, {"x": np.full((1, 1, 64, 64), 100, np.float32)})
+    assert y.tolist() == [[100]]

@@ -138,6 +138,7 @@ def convert(network: Any, shape: Shape, precision: Precision) -> Any:
     _name_batch(model.graph)
     _give_values(model.graph, outside)
     _hoist_invariants(model.graph)
+    _omit_empty(model.graph)
     return _in_half(model) if precision is Precision.FP16 else model
 
 
@@ -220,6 +221,14 @@ def _give_values(graph: Any, outside: dict[str, Any]) -> None:
     inputs = [entry for entry in graph.input if not entry.name.startswith(WEIGHT)]
     del graph.input[:]
     graph.input.extend(inputs)
+
+
+def _omit_empty(graph: Any) -> None:
+    """Leaves out what a Resize gets as empty: after a cast, nobody would see that it is."""
+    empty = {tensor.name for tensor in graph.initializer if 0 in tensor.dims}
+    for node in graph.node:
+        if node.op_type == "Resize":
+            node.input[:] = ["" if name in empty else name for name in node.input]
 
 
 def _hoist_invariants(graph: Any) -> None:
