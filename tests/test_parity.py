@@ -84,6 +84,8 @@ def test_inference_gives_the_same_output(
 ) -> None:
     if backend == "torch" and network in RECURRENT:
         pytest.skip("PyTorch's compiler unrolls loops")
+    if (backend, network) == ("torch", "dped") and precision is not Precision.DEFAULT:
+        pytest.xfail("PyTorch's vectorised kernels for the CPU give NaN (docs/backends.md)")
     test = smallest(network)
     (expected,) = computed("tensorflow", Request(test))
     (output,) = computed(backend, Request(test, precision))

@@ -649,7 +649,13 @@ def _resize_axis(x: Tensor, axis: int, size: int, align_corners: bool, nearest: 
 
 
 def moments(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance over height and width, (batch, 1, 1, channels) each."""
+    """Mean and variance over height and width, (batch, 1, 1, channels) each.
+
+    On PyTorch Keras would subtract two squares, which in 16 bits can be negative.
+    """
+    if BACKEND == "torch":
+        variance, mean = torch.var_mean(x.float(), (1, 2), correction=0, keepdim=True)
+        return ops.cast(mean, x.dtype), ops.cast(variance, x.dtype)
     compute = tf.nn.moments if BACKEND == "tensorflow" else ops.moments
     mean, variance = compute(x, (1, 2), keepdims=True)
     return mean, variance
