@@ -84,11 +84,12 @@ def test_inference_gives_the_same_output(
 ) -> None:
     if backend == "torch" and network in RECURRENT:
         pytest.skip("PyTorch's compiler unrolls loops")
-    if (backend, network) == ("torch", "dped") and precision is not Precision.DEFAULT:
-        pytest.xfail("PyTorch's vectorised kernels for the CPU give NaN (docs/backends.md)")
     test = smallest(network)
     (expected,) = computed("tensorflow", Request(test))
     (output,) = computed(backend, Request(test, precision))
+    if (backend, network) == ("torch", "dped") and np.isnan(output).any():
+        assert precision is not Precision.DEFAULT
+        pytest.xfail("PyTorch's vectorised kernels for the CPU give NaN (docs/backends.md)")
     record_property("difference", difference(output, expected))
     if network == "gnmt" and precision is not Precision.DEFAULT:
         return  # one id that rounding chooses otherwise changes all that come after it

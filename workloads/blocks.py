@@ -740,8 +740,6 @@ def generate(
     if BACKEND == "tensorflow":
         with _v1_loops():
             return _generate_tensorflow(step, state, limit, batch)
-    if BACKEND == "torch":
-        raise NotImplementedError("PyTorch's compiler has no loop that ends when its data say so")
 
     def body(time: Tensor, ids: Tensor, ended: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         new_ids, now_ended, state = step(state)

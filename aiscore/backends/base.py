@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "aiscore.backends"
 Call = Callable[[], object]
 
-LEARNING_RATE = 1e-4  # of Adam, whose other numbers are its defaults
+LEARNING_RATE = 1e-4  # of Adam, whose other numbers are its defaults:
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 LOSS_SCALE = 2.0**15  # at first, for a mean of squares
 SGD_RATE, MOMENTUM, WEIGHT_DECAY = 0.01, 0.9, 1e-4  # of classifiers
 CROSS_ENTROPY_SCALE = 128.0  # of float16, and fixed: that of NVIDIA's ResNet-50 v1.5

@@ -14,6 +14,9 @@ import numpy as np
 
 from aiscore import cuda_libraries
 from aiscore.backends.base import (
+    BETA_1,
+    BETA_2,
+    EPSILON,
     KERAS_POLICIES,
     LEARNING_RATE,
     LOSS_SCALE,
@@ -41,8 +44,6 @@ from aiscore.backends.jax_roof import PRODUCTS, JaxProbes
 Array = Any
 Arrays = list[Array]
 Writes = dict[int, Array]  # what a pass wrote to a variable that is not trained, by its place
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 class JaxBackend:

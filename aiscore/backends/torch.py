@@ -14,6 +14,9 @@ import numpy as np
 
 from aiscore import cuda_libraries
 from aiscore.backends.base import (
+    BETA_1,
+    BETA_2,
+    EPSILON,
     KERAS_POLICIES,
     LEARNING_RATE,
     LOSS_SCALE,
@@ -34,10 +37,8 @@ except ModuleNotFoundError as error:
 
 from aiscore.backends.torch_classifier import ClassifierSession
 from aiscore.backends.torch_model import Model, Tensor, Tensors
-from aiscore.backends.torch_program import Program
+from aiscore.backends.torch_program import Program, peak_bytes, wait
 from aiscore.backends.torch_roof import TorchProbes
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 class TorchBackend:
@@ -194,8 +195,7 @@ class Session:
 
     def sync(self) -> None:
         """Waits for the GPU."""
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait(self._device)
 
     def output(self, batch: Batch) -> np.ndarray:
         """The network's output: after training, of an eager pass."""
@@ -214,8 +214,7 @@ class Session:
 
     def peak_device_bytes(self) -> int | None:
         """The peak of PyTorch's allocator on the GPU since the process began."""
-        gpu = self._device.type == "cuda"
-        return torch.cuda.max_memory_allocated(self._device) if gpu else None
+        return peak_bytes(self._device)
 
     def close(self) -> None:
         """Gives up everything on the device."""

@@ -15,7 +15,7 @@ from aiscore.backends.base import (
     Batch,
 )
 from aiscore.backends.torch_model import Model, Tensor, Tensors
-from aiscore.backends.torch_program import Program
+from aiscore.backends.torch_program import Program, peak_bytes, wait
 from aiscore.spec import Mode, Network, Precision, TestSpec
 
 
@@ -62,8 +62,7 @@ class ClassifierSession:
 
     def sync(self) -> None:
         """Waits for the GPU."""
-        if self._model.device.type == "cuda":
-            torch.cuda.synchronize(self._model.device)
+        wait(self._model.device)
 
     def output(self, batch: Batch) -> np.ndarray:
         """The logits of the last pass."""
@@ -72,8 +71,7 @@ class ClassifierSession:
 
     def peak_device_bytes(self) -> int | None:
         """The peak of PyTorch's allocator on the GPU since the process began."""
-        gpu = self._model.device.type == "cuda"
-        return torch.cuda.max_memory_allocated(self._model.device) if gpu else None
+        return peak_bytes(self._model.device)
 
     def close(self) -> None:
         """Gives up everything on the device."""

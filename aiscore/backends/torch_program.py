@@ -1,16 +1,16 @@
 """A function over tensors as one compiled step, in which neither Python nor the dispatcher acts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-Tensor = Any
-
 
 class Program:
     """A function over tensors that stay where they are: what they hold may change.
+
+    The last argument is a tensor, those before it may be collections of tensors.
 
     The function is traced into one graph of PyTorch's own operations, loops
     unrolled and gradients written out; ``torch.compile`` makes kernels of it. On
@@ -42,7 +42,7 @@ class Program:
                 self.output = compiled(*self._arguments)
 
         run()
-        if not _on_gpu(self._arguments):
+        if not self._arguments[-1].is_cuda:
             return run
         first = self.output
         replay = captured(run)
@@ -61,8 +61,12 @@ def captured(run: Callable[[], object]) -> Callable[[], object]:
     return replay
 
 
-def _on_gpu(arguments: Sequence[Any]) -> bool:
-    tensor = arguments[-1]
-    while not isinstance(tensor, torch.Tensor):
-        tensor = tensor[-1]
-    return bool(tensor.is_cuda)
+def wait(device: torch.device) -> None:
+    """Returns when everything that was enqueued there is done."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def peak_bytes(device: torch.device) -> int | None:
+    """The peak of PyTorch's allocator on the GPU since the process began."""
+    return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None

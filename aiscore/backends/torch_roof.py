@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from aiscore.backends.base import Call
-from aiscore.backends.torch_program import captured
+from aiscore.backends.torch_program import captured, wait
 from aiscore.spec import Precision
 
 TYPES = {Precision.FP16: torch.float16, Precision.BF16: torch.bfloat16}
@@ -71,5 +71,4 @@ class TorchProbes:
         return lambda: self._wait(run())
 
     def _wait(self, _: object) -> None:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        wait(self._device)
