@@ -36,8 +36,9 @@ def sample(
     Every pass gets a fresh copy of the batch, made outside the timed region. A
     first pass that is longer than all passes may take, because it compiles, stands
     outside the time limits: else it would be the only one.
-    ``report`` receives the times in seconds, in order, several at a time; what
-    was timed before an error is reported before the error leaves.
+    ``report`` receives the times in seconds, in order: the first at once, for the
+    sensors start with it, others several at a time. What was timed before an error
+    is reported before the error leaves.
     """
     started = reported = clock_ns()
     taken: list[float] = []
@@ -58,7 +59,7 @@ def sample(
             if index == 0 and pass_s >= policy.hard_limit_s:
                 started = end
             del fresh  # before the next copy is made: large batches would not fit three times
-            if pass_s >= LONG_PASS_S or (end - reported) / NS_PER_S >= REPORT_EVERY_S:
+            if index == 0 or pass_s >= LONG_PASS_S or (end - reported) / NS_PER_S >= REPORT_EVERY_S:
                 report(tuple(unreported))
                 unreported.clear()
                 reported = end

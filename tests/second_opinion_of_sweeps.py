@@ -109,7 +109,7 @@ def _figures(
     yield "peak_device_bytes", one.get("peak_device_bytes") or None
     watched = one.get("telemetry") or {"duration_s": 0}
     energy_j = watched.get("totals", {}).get(f"{document['device']['kind']}_energy_j", 0)
-    energy_j /= sum(one["block_passes"])
+    energy_j /= sum(one["block_passes"]) - watched.get("unwatched_passes", 0)
     known = watched["duration_s"] >= 1 and energy_j >= 1e-9
     yield "images_per_j", batch / energy_j if known else None
 

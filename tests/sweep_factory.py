@@ -45,7 +45,8 @@ def measured(
         samples=4,
         cost_s=0.001,
         series={"gpu_power_w": SeriesRecord(min=WATTS, median=WATTS, max=WATTS)},
-        totals={"gpu_energy_j": WATTS * pass_s * (BLOCKS + 1)},
+        unwatched_passes=1,
+        totals={"gpu_energy_j": WATTS * pass_s * BLOCKS},
     )
     done = RoundRecord(
         round=1,

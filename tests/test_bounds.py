@@ -91,8 +91,9 @@ def test_the_peak_is_that_of_the_runs_precision():
     assert "arithmetic" not in none
 
 
-def test_the_default_precision_is_free_to_do_what_it_does_in_fp32():
-    faster = ProbeRecord(kind=Probe.ARITHMETIC, precision="fp32", work=1e12, passes_s=[0.01])
+@pytest.mark.parametrize("reached", ["fp32", "tf32"])
+def test_the_default_precision_is_free_to_do_what_it_does_in(reached):
+    faster = ProbeRecord(kind=Probe.ARITHMETIC, precision=reached, work=1e12, passes_s=[0.01])
     roof = RoofRecord(probes=[*ROOF.probes, faster])
     for precision, peak in {Precision.DEFAULT: 100, Precision.BF16: 500}.items():
         made = of_one(MOBILENET, mean_ms=10)

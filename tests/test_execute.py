@@ -159,6 +159,15 @@ def test_the_passes_of_every_test_are_watched_on_the_device_under_test(script, d
     assert load(OUTPUT) == result
 
 
+def test_the_first_pass_which_compiles_is_not_watched(script, diary):
+    script()
+    for test in run("1").tests:
+        (done,) = test.rounds
+        assert done.passes > 1
+        assert done.telemetry is not None
+        assert done.telemetry.unwatched_passes == 1
+
+
 @pytest.mark.parametrize("failure", ["oom", "segfault", "not_finite"])
 def test_watching_ends_with_a_test_that_fails(script, diary, failure):
     script(tests={"1.1": {"failure": failure, "at_pass": 1, "passes_ms": [1000]}})

@@ -188,7 +188,7 @@ def test_float16_keeps_sums_and_the_sizes_of_a_resize():
     graph = helper.make_graph(
         [
             helper.make_node("Resize", ["x", "none", "none", "sizes"], ["large"], mode="linear"),
-            helper.make_node("ReduceMean", ["large", "axes"], ["y"], keepdims=0),
+            helper.make_node("ReduceMean", ["large", "axes"], ["y"], "mean", keepdims=0),
         ],
         "graph",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 64, 64])],
@@ -209,3 +209,46 @@ def test_float16_keeps_sums_and_the_sizes_of_a_resize():
     session = onnxruntime.InferenceSession(half.SerializeToString())
     (y,) = session.run(None, {"x": np.full((1, 1, 64, 64), 100, np.float32)})
     assert y.tolist() == [[100]]
+
+
+@pytest.mark.framework
+def test_a_loop_with_a_sum_in_it_is_converted_to_float16():
+    """In each of three steps the sum of x is added to all of x."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    value, number = helper.make_tensor_value_info, TensorProto.FLOAT
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["goes_on"], "on"),
+            helper.make_node("ReduceSum", ["x_in", "axes"], ["sum"], "sum", keepdims=1),
+            helper.make_node("Add", ["x_in", "sum"], ["x_out"], "add"),
+        ],
+        "body",
+        [
+            value("step", TensorProto.INT64, []),
+            value("go", TensorProto.BOOL, []),
+            value("x_in", number, [2]),
+        ],
+        [value("goes_on", TensorProto.BOOL, []), value("x_out", number, [2])],
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("Loop", ["limit", "go_in", "x"], ["last"], "loop", body=body),
+            helper.make_node("Mul", ["last", "two"], ["y"], "double"),
+        ],
+        "graph",
+        [value("x", number, [2])],
+        [value("y", number, [2])],
+        [
+            numpy_helper.from_array(np.array(3), "limit"),
+            numpy_helper.from_array(np.array(True), "go_in"),
+            numpy_helper.from_array(np.array([0]), "axes"),
+            numpy_helper.from_array(np.array(2, np.float32), "two"),
+        ],
+    )
+    opset = helper.make_opsetid("", onnx_export.OPSET)
+    half = onnx_export._in_half(helper.make_model_gen_version(graph, opset_imports=[opset]))
+    session = onnxruntime.InferenceSession(half.SerializeToString())
+    (y,) = session.run(None, {"x": np.array([1, 2], np.float32)})
+    assert y.tolist() == [80, 82]

@@ -33,6 +33,10 @@ def test_traffic_and_launches_that_take_more_than_the_whole_time_cost_less_than_
     assert found.keys() == {Bound.ARITHMETIC, Bound.HOST}
 
 
+def test_a_host_that_was_measured_slower_has_the_whole_time_and_no_more():
+    assert shares(WORK, ROOF, time_s=0.4)[Bound.HOST] == 1
+
+
 @pytest.mark.parametrize(
     ("found", "expected"),
     [

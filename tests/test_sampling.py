@@ -79,7 +79,13 @@ def test_every_pass_gets_a_fresh_copy_of_the_batch():
 def test_short_passes_are_reported_together():
     bench = Bench(0.04)
     bench.sample()
-    assert [len(report) for report in bench.reports] == [13, 9], "every half second"
+    assert [len(report) for report in bench.reports] == [1, 13, 8], "every half second"
+
+
+def test_the_first_pass_is_reported_at_once():
+    bench = Bench(0.01)
+    bench.sample(Policy(passes=3))
+    assert bench.reports == [(0.01,), (0.01, 0.01)]
 
 
 def test_long_passes_are_reported_at_once():
@@ -98,7 +104,7 @@ def test_an_error_loses_no_pass_before_it():
 
     with pytest.raises(RuntimeError, match="third"):
         sample(run_pass, BATCH, Policy(), bench.reports.append, lambda: bench.now_ns)
-    assert bench.reports == [(0.01, 0.01)]
+    assert bench.reports == [(0.01,), (0.01,)]
 
 
 EARLY = Policy(early_stop=True)

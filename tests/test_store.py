@@ -160,6 +160,11 @@ def change(*keys: str | int, to: object) -> Callable[[dict[str, Any]], None]:
     return apply
 
 
+def watched(**facts: int) -> dict[str, float]:
+    """Telemetry of nothing."""
+    return {"duration_s": 2, "samples": 0, "cost_s": 0, **facts}
+
+
 @pytest.mark.parametrize(
     ("edit", "problem"),
     [
@@ -177,6 +182,10 @@ def change(*keys: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         (change("tests", 0, "rounds", 0, "status", to="oom"), "test 1.1 is ok, but has no pass"),
         (change("tests", 0, "rounds", 0, "passes_s", to=[0.1] * 23), "has more passes than"),
         (change("policy", "passes", to=21), "test 1.1 has more passes than the policy allows"),
+        (
+            change("tests", 0, "rounds", 0, "telemetry", to=watched(unwatched_passes=23)),
+            "test 1.1 has more passes that were not watched than passes",
+        ),
         (change("run", "requested", to=["1.1"]), "test 1.2 was not asked for"),
         (change("run", "seed", to=None), "run.seed or run.duration_s is missing"),
         (change("device", "kind", to="unknown"), "device.kind is unknown"),

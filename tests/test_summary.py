@@ -196,6 +196,14 @@ def test_the_energy_of_a_pass_is_the_devices(kind, duration_s, totals, energy):
     assert test.energy_per_pass_j == energy
 
 
+def test_the_energy_is_that_of_the_passes_that_were_watched():
+    telemetry = {"duration_s": 2.0, "samples": 0, "cost_s": 0.0, "totals": {"gpu_energy_j": 42.0}}
+    rounds = [{"round": 1, "passes_s": passes_s(75), "telemetry": telemetry}]
+    telemetry["unwatched_passes"] = 1
+    (test,) = derive(result([record(FULL[0], rounds=rounds)], kind=DeviceKind.GPU)).tests
+    assert test.energy_per_pass_j == 2.0
+
+
 def test_a_summary_is_made_anew_not_believed():
     told = summarise(result(at_speed(2.0))).summary
     assert summarise(result().model_copy(update={"summary": told})) == summarise(result())

@@ -170,8 +170,13 @@ class Session:
         return None
 
     def place(self, batch: Batch) -> None:
-        """Copies input and target to the device."""
-        self._placed = jax.block_until_ready(jax.device_put(_on_host(batch), self._device))
+        """Copies input and target to the device.
+
+        They are not bound to it, and are to the compiled program what arrays of the
+        host are: bound ones would have it compiled a second time.
+        """
+        with jax.default_device(self._device):
+            self._placed = jax.block_until_ready(jax.device_put(_on_host(batch)))
 
     def resident_pass(self) -> None:
         """Enqueues one call on what was placed."""

@@ -46,7 +46,6 @@ from aiscore.system.host import count_oom_kills
 from aiscore.system.monitor import Monitor
 
 START = "start"
-PASSES = "passes"
 
 
 class Observer:
@@ -164,6 +163,7 @@ class Runner:
         self._phase = START  # of the trial at the head of the pending ones, as are its passes
         self._passes_s: list[float] = []
         self._block_passes: list[int] = []
+        self._unwatched_passes: int | None = None  # before the monitor began, if it has
         self._telemetry: TelemetryRecord | None = None
 
     def run(self) -> None:
@@ -279,10 +279,11 @@ class Runner:
             match message:
                 case Phase(phase=phase):
                     self._phase = phase
-                    self._watch()
+                    self._end_watch()
                 case Passes(passes_s=passes_s, block_passes=block_passes):
                     self._passes_s.extend(passes_s)
                     self._block_passes.extend(block_passes)
+                    self._watch()
                 case Finished(status=Status.OK) if not self._passes_s:
                     raise _out_of_turn(message)
                 case Finished(status=Status.OK) if min(counted(self._passes_s)) < SHORTEST_S:
@@ -294,16 +295,17 @@ class Runner:
                     return
 
     def _watch(self) -> None:
-        """Has the monitor watch the passes, and nothing else."""
-        if self._phase == PASSES:
+        """Has the monitor watch the passes after the first, which compiles, and nothing else."""
+        if self._unwatched_passes is None:
+            self._unwatched_passes = sum(self._block_passes) or len(self._passes_s)
             self._monitor.begin(self._worker_pid)
-        else:
-            self._end_watch()
 
     def _end_watch(self) -> None:
         telemetry = self._monitor.end()
         if telemetry is not None:
-            self._telemetry = TelemetryRecord(**asdict(telemetry))
+            self._telemetry = TelemetryRecord(
+                unwatched_passes=self._unwatched_passes or 0, **asdict(telemetry)
+            )
 
     def _receive(
         self, worker: Worker, oom_kills: int | None, limit_s: float, begin: float
@@ -359,7 +361,7 @@ class Runner:
             record = _record(trial, self._round(status, finished), finished, error)
             self._records[key(trial)] = join(self._records.get(key(trial)), record)
             self._pending.popleft()
-            self._phase, self._telemetry = START, None
+            self._phase, self._telemetry, self._unwatched_passes = START, None, None
             self._passes_s, self._block_passes = [], []
             self._keep(record)
             following = self._following(record)

@@ -122,11 +122,13 @@ class SeriesRecord(Strict):
 class TelemetryRecord(Strict):
     """What the sensors said during the passes of a round (``aiscore.system.monitor``).
 
-    ``shares``: in what part of the samples something was the case. ``totals``:
-    counted from the first pass to the last. ``cost_s``: the processor time that
-    reading the sensors took. What could not be read is absent.
+    ``unwatched_passes``: how many were over before. ``shares``: in what part of the
+    samples something was the case. ``totals``: counted over the watched passes.
+    ``cost_s``: the processor time that reading the sensors took. What could not be
+    read is absent.
     """
 
+    unwatched_passes: NonNegativeInt = 0
     duration_s: NonNegativeFloat
     samples: NonNegativeInt
     cost_s: NonNegativeFloat

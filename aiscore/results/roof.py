@@ -11,6 +11,7 @@ from workloads.suite import NETWORKS, TESTS
 
 GIGA, TERA, MICRO = 1e9, 1e12, 1e-6
 MS_PER_S = 1000
+FLOAT32 = (Precision.DEFAULT, Precision.FP32, Precision.TF32)
 HALF = (Precision.FP16, Precision.BF16)
 FLOAT64_BYTES, FLOAT32_BYTES = 8, 4
 # A limit is what was reached once, an estimate what is usual.
@@ -106,8 +107,8 @@ def _roof(result: Result) -> Roof:
 
 
 def _flop(found: Rates, precision: Precision) -> float | None:
-    """The default is free to do what it does in fp32, so that is within its reach too."""
-    within_reach = {precision, Precision.FP32} if precision is Precision.DEFAULT else {precision}
+    """The default may do what fp32 and tf32 do; PyTorch has TF32 in convolutions alone."""
+    within_reach = FLOAT32 if precision is Precision.DEFAULT else (precision,)
     measured = (found.get((Probe.ARITHMETIC, reached)) for reached in within_reach)
     return max((rate for rate in measured if rate is not None), default=None)
 

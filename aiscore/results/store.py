@@ -271,6 +271,8 @@ def protocol_contradiction(test: TestRecord, protocol: Protocol) -> str | None:
     for record in test.rounds:
         if len(record.block_passes) != (len(record.passes_s) if blocks else 0):
             return f"test {test.id} has other blocks than times"
+        if record.telemetry and record.telemetry.unwatched_passes > record.passes:
+            return f"test {test.id} has more passes that were not watched than passes"
     return None
 
 

@@ -230,9 +230,9 @@ def _ms(time_s: float | None) -> float | None:
 
 
 def energy_per_pass_j(test: TestRecord, counter: str) -> float | None:
-    """Over all passes, the first ones and the pauses between them included."""
+    """Over the passes that were watched, the pauses between them included."""
     measured = [
-        (record.telemetry.totals[counter], record.passes)
+        (record.telemetry.totals[counter], record.passes - record.telemetry.unwatched_passes)
         for record in test.rounds
         if record.telemetry
         and record.telemetry.duration_s >= LONG_ENOUGH_S

@@ -50,6 +50,7 @@ def shares(work: Work, roof: Roof, time_s: float) -> dict[Bound, float]:
 
     Traffic that would take more than the whole time was a cache's, and launches
     that would were cheaper than those measured: their shares are not known then.
+    A host that would need more was faster than when it was measured: it has all of it.
     """
     needed_s: dict[Bound, float] = {}
     if roof.flop:
@@ -62,9 +63,8 @@ def shares(work: Work, roof: Roof, time_s: float) -> dict[Bound, float]:
         if needed_s.get(estimated, 0) > time_s:
             del needed_s[estimated]
     if roof.fed_bytes and roof.fetched_bytes:
-        needed_s[Bound.HOST] = (
-            work.fed_bytes / roof.fed_bytes + work.fetched_bytes / roof.fetched_bytes
-        )
+        moved_s = work.fed_bytes / roof.fed_bytes + work.fetched_bytes / roof.fetched_bytes
+        needed_s[Bound.HOST] = min(moved_s, time_s)
     return {resource: needed / time_s for resource, needed in needed_s.items()}
 
 
