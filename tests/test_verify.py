@@ -10,6 +10,8 @@ from aiscore.results.store import save
 from tests.command_line import aiscore
 from tests.results_factory import at_speed, result
 
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+
 
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Path]:
@@ -32,6 +34,13 @@ def test_a_file_that_holds(make):
     path = make()
     shown = aiscore("verify", path)
     assert (shown.code, shown.out, shown.err) == (0, f"{path}: holds\n", "")
+
+
+def test_every_result_file_of_the_documentation_holds():
+    paths = sorted(RESULTS.rglob("*.json"))
+    assert paths
+    shown = aiscore("verify", *paths)
+    assert shown.out.splitlines() == [f"{path}: holds" for path in paths]
 
 
 def test_every_mismatch_is_a_line(make):
