@@ -33,7 +33,8 @@ class Job:
     those of them that no suite has. ``policies`` holds one for each of these
     protocols. With ``count_operations`` each test
     ends with a pass in which its operations are counted. With ``roof`` the
-    worker measures what the device can do, and runs no test.
+    worker measures what the device can do, and runs no test. ``environment`` is set
+    in the process that does the job, which has the worker's otherwise.
     """
 
     backend: str
@@ -47,6 +48,7 @@ class Job:
     policies: tuple[Policy, ...] = (Policy(),)
     count_operations: bool = False
     seed: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """One line."""

@@ -87,6 +87,7 @@ def main(descriptor: int) -> None:
 
 def do(job: Job, backend: Backend, import_s: float, send: Send) -> None:
     """Says what the backend is and sees; then runs the job's tests, if it has any."""
+    os.environ.update(job.environment)  # frameworks look for devices when first asked
     devices = tuple(backend.devices())
     device = None if job.device is None else find(job.device, devices)
     if job.device is not None and device is None:

@@ -6,7 +6,7 @@ import pytest
 
 from aiscore.errors import UserError
 from aiscore.execution.devices import choose_device, hides_gpus
-from aiscore.execution.process import worker_environment
+from aiscore.execution.process import job_environment, worker_environment
 from aiscore.spec import Device, DeviceKind, Options
 from aiscore.worker import find
 
@@ -79,28 +79,30 @@ def test_a_backend_without_devices_is_an_error():
         (MIG, {"CUDA_VISIBLE_DEVICES": "0,1,2,MIG-cccc"}, "MIG-cccc-2"),
     ],
 )
-def test_the_worker_sees_the_chosen_gpu_only(device, caller, visible):
-    environment = worker_environment(caller, device, Options())
+def test_a_job_sees_the_chosen_gpu_only(device, caller, visible):
+    environment = job_environment(caller, device, Options())
     assert environment["CUDA_VISIBLE_DEVICES"] == visible
 
 
-def test_a_worker_that_describes_sees_what_the_caller_lets_it_see():
-    assert "CUDA_VISIBLE_DEVICES" not in worker_environment({}, None, Options())
+def test_a_worker_sees_what_the_caller_lets_it_see():
+    assert "CUDA_VISIBLE_DEVICES" not in worker_environment({})
     caller = {"CUDA_VISIBLE_DEVICES": "1"}
-    assert worker_environment(caller, None, Options())["CUDA_VISIBLE_DEVICES"] == "1"
+    assert worker_environment(caller)["CUDA_VISIBLE_DEVICES"] == "1"
 
 
 def test_gpu_memory_grows_unless_a_share_is_set():
-    assert worker_environment({}, H200, Options())["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
-    assert worker_environment({}, H200, Options())["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
-    with_share = worker_environment({}, H200, Options(memory_fraction=0.8))
+    assert worker_environment({})["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert job_environment({}, H200, Options())["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+    with_share = job_environment({}, H200, Options(memory_fraction=0.8))
     assert "TF_FORCE_GPU_ALLOW_GROWTH" not in with_share
     assert with_share["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.8"
 
 
 def test_the_callers_variables_win():
     caller = {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "4"}
-    assert worker_environment(caller, CPU, Options()).items() >= caller.items()
+    assert worker_environment(caller).items() >= caller.items()
+    caller = {"TF_FORCE_GPU_ALLOW_GROWTH": "false"}
+    assert "TF_FORCE_GPU_ALLOW_GROWTH" not in job_environment(caller, H200, Options())
 
 
 def test_the_worker_finds_its_device_under_the_index_it_has_there():

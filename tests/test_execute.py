@@ -303,35 +303,50 @@ def test_the_end_of_the_log_stays_with_the_failure(script):
     assert len(second.error.log) <= 50
 
 
-def test_workers_that_cannot_start_any_more_fail_their_tests(script, monkeypatch):
-    class Saboteur(Notebook):
-        def begin(self, trials) -> None:
-            script(start="exit")
+class Saboteur(Notebook):
+    """Changes what the next worker finds when the first one is lost, with test 1.1."""
 
-    result = run("1,2.1", observer=Saboteur())
+    def __init__(self, script, **content) -> None:
+        super().__init__()
+        script(tests={"1.1": {"failure": "garbage"}})
+        self.sabotage = lambda: script(**content)
+
+    def ended(self, record) -> None:
+        super().ended(record)
+        self.sabotage()
+
+
+def test_workers_that_cannot_start_any_more_fail_their_tests(script):
+    result = run("1,2.1", observer=Saboteur(script, start="exit"))
     assert statuses(result) == {"1.1": "crash", "1.2": "crash", "2.1": "crash"}
-    assert result.tests[0].error is not None
-    assert "exit status 1 (phase: start)" in result.tests[0].error.message
-    assert result.tests[0].error.log == ["the script says that the worker does not start"]
+    assert result.tests[1].error is not None
+    assert "exit status 1 (phase: start)" in result.tests[1].error.message
+    assert result.tests[1].error.log == ["the script says that the worker does not start"]
 
 
 def test_a_device_that_goes_away_fails_the_tests_that_are_left(script):
-    class Saboteur(Notebook):
-        def begin(self, trials) -> None:
-            script(devices=[])
-
-    result = run("1.1", observer=Saboteur())
-    assert statuses(result) == {"1.1": "crash"}
-    assert result.tests[0].error is not None
-    assert "does not see the device Fake CPU" in result.tests[0].error.message
+    result = run("1", observer=Saboteur(script, devices=[]))
+    assert statuses(result) == {"1.1": "crash", "1.2": "crash"}
+    assert result.tests[1].error is not None
+    assert "does not see the device Fake CPU" in result.tests[1].error.message
 
 
 def test_a_worker_that_hangs_at_its_start_is_a_timeout(script):
-    class Saboteur(Notebook):
-        def begin(self, trials) -> None:
-            script(start="hang")
+    result = run("1", observer=Saboteur(script, start="hang"), silence_limit_s=1)
+    assert statuses(result) == {"1.1": "crash", "1.2": "timeout"}
 
-    assert statuses(run("1.1", observer=Saboteur(), silence_limit_s=1)) == {"1.1": "timeout"}
+
+def test_one_import_serves_description_roof_and_first_round(script, monkeypatch):
+    started = []
+    real = Worker.__init__
+
+    def count(worker, *arguments):
+        started.append(worker)
+        real(worker, *arguments)
+
+    monkeypatch.setattr(Worker, "__init__", count)
+    run("1,2.1", request={"rounds": 2})
+    assert len(started) == 2, "the second round imports the framework anew"
 
 
 def test_a_missing_framework_is_an_error_that_says_what_to_install(script):

@@ -312,13 +312,15 @@ def test_a_worker_that_prints_megabytes_leaves_its_last_lines(script):
 
 def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
     class Saboteur(Notebook):
-        def begin(self, trials) -> None:
+        def ended(self, record) -> None:
+            super().ended(record)
             monkeypatch.setattr(process.subprocess, "Popen", no_room)
 
+    script(tests={"1.1": {"failure": "garbage"}})  # which costs the first worker
     outcome = start("1", Saboteur())
     assert statuses(outcome) == {"1.1": "crash", "1.2": "crash"}
-    assert outcome.result.tests[0].error is not None
-    assert outcome.result.tests[0].error.message == "No space left on device"
+    assert outcome.result.tests[1].error is not None
+    assert outcome.result.tests[1].error.message == "No space left on device"
 
 
 def test_a_log_that_somebody_has_removed_is_no_trouble(script, tmp_path):

@@ -21,6 +21,7 @@ from aiscore.backends.fake import SCRIPT_VARIABLE
 from aiscore.errors import UserError
 from aiscore.execution import sweep as sweep_module
 from aiscore.execution.journal import Journal
+from aiscore.execution.process import open_workers
 from aiscore.execution.runner import Observer
 from aiscore.execution.sweep import execute
 from aiscore.execution.sweep_request import SweepRequest, request_to_resume, select
@@ -195,8 +196,13 @@ def resume(fake_backend: None, place: Place) -> Iterator[Callable[[], Sweep]]:
     """Resumes what is there on the backend that it was begun on, without measuring anything."""
     with pytest.MonkeyPatch.context() as patch:
         ask = sweep_module.ready
-        answer = ask("fake")
-        patch.setattr(sweep_module, "ready", lambda name: answer if name == "fake" else ask(name))
+        with open_workers(os.environ) as workers:
+            answer = ask("fake", workers)
+        patch.setattr(
+            sweep_module,
+            "ready",
+            lambda name, workers: answer if name == "fake" else ask(name, workers),
+        )
         patch.setattr(sweep_module, "Runner", Nobody)
         patch.setattr(sweep_module, "open_monitor", lambda device: nullcontext())
         patch.setattr(os, "fsync", lambda descriptor: None)

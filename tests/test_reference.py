@@ -1,14 +1,18 @@
 """The leaderboard's cards and how one is named."""
 
+from pathlib import Path
+
 import pytest
 
 from aiscore.errors import UserError
 from aiscore.results.reference import cards, find_card, reference_ms, suite_sha256
+from aiscore.results.store import load
+from aiscore.results.summary import derive
 from aiscore.spec import Suite
 from workloads.suite import TESTS
 
 V100 = "NVIDIA Tesla V100 SXM2 32GB"
-NUMBER_OF_CARDS = 41
+NUMBER_OF_CARDS = 43
 
 
 @pytest.mark.parametrize("suite", Suite)
@@ -45,6 +49,19 @@ def test_every_card_says_where_it_is_from_and_how_much_there_is():
         expected = {0: "scores only", 42: "complete"}.get(count, f"{count} of 42")
         assert expected in card.completeness, card.device
         assert card.tests.keys() <= reference_ms(Suite.FULL).keys()
+
+
+def test_the_cards_of_this_project_are_what_their_result_files_say():
+    root = Path(__file__).parents[1]
+    ours = [card for card in cards() if card.source_kind == "this project"]
+    assert {card.device for card in ours} >= {"NVIDIA H200"}
+    for card in ours:
+        summary = derive(load(root / card.source_url))
+        assert summary.not_comparable_because == []
+        assert card.scores == {name: one.value for name, one in summary.scores.items() if one}
+        for test in summary.tests:
+            found = (test.mean_ms, test.std_ms)
+            assert card.tests[test.id] == pytest.approx(found, rel=1e-3), test.id
 
 
 def test_a_score_over_a_part_of_its_tests_is_not_whole():

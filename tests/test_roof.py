@@ -7,8 +7,8 @@ import pytest
 
 from aiscore import roof
 from aiscore.backends.fake import RATES, FakeBackend
-from aiscore.execution import roof as execution
-from aiscore.execution.process import Worker
+from aiscore.execution import process
+from aiscore.execution.process import Worker, open_workers
 from aiscore.execution.roof import measure_roof
 from aiscore.messages import Job, Probed, decode, encode
 from aiscore.results.model import RoofRecord
@@ -34,6 +34,12 @@ def measured() -> list[Probed]:
 
 def names(record: RoofRecord) -> list[tuple[Probe, Precision | None]]:
     return [(probe.kind, probe.precision) for probe in record.probes]
+
+
+@pytest.fixture
+def workers(script):
+    with open_workers(os.environ) as opened:
+        yield opened
 
 
 def test_every_probe_finds_the_rate_that_the_device_has(script):
@@ -75,9 +81,9 @@ def test_the_job_survives_the_way_to_the_worker():
     assert Job.from_json(replace(JOB, roof=True).to_json()) == replace(JOB, roof=True)
 
 
-def test_a_worker_measures_it(script):
+def test_a_worker_measures_it(script, workers):
     script(roof={"fp16": 3e13})
-    record = measure_roof(JOB, os.environ)
+    record = measure_roof(JOB, workers)
     assert names(record) == [*ALL[:2], (Probe.ARITHMETIC, Precision.FP16), *ALL[2:]]
     assert record.problem is None
 
@@ -90,25 +96,25 @@ def test_a_worker_measures_it(script):
         ("hang", "no sign of life for 3 s"),
     ],
 )
-def test_what_was_measured_before_the_worker_was_lost_is_kept(script, failure, problem):
+def test_what_was_measured_before_the_worker_was_lost_is_kept(script, workers, failure, problem):
     script(roof={"memory": failure})
-    record = measure_roof(JOB, os.environ, silence_limit_s=3)
+    record = measure_roof(JOB, workers, silence_limit_s=3)
     assert names(record) == ALL[:2]
     assert problem in (record.problem or "")
 
 
-def test_a_backend_that_is_not_there_is_said(script):
+def test_a_backend_that_is_not_there_is_said(script, workers):
     script(start="missing")
-    record = measure_roof(JOB, os.environ)
+    record = measure_roof(JOB, workers)
     assert record.probes == []
     assert record.problem == "Fakework is not installed: pip install fakework"
 
 
-def test_a_backend_without_probes_measures_nothing_and_that_is_said(script, monkeypatch):
+def test_a_backend_without_probes_measures_nothing_and_that_is_said(script, workers, monkeypatch):
     class Bare(Worker):
         def begin(self, job):
             super().begin(replace(job, roof=False))
 
-    monkeypatch.setattr(execution, "Worker", Bare)
-    record = measure_roof(JOB, os.environ)
+    monkeypatch.setattr(process, "Worker", Bare)
+    record = measure_roof(JOB, workers)
     assert (record.probes, record.problem) == ([], "the fake backend has no probes")

@@ -9,6 +9,7 @@ import click
 
 from aiscore.errors import UserError
 from aiscore.execution.devices import describe_backend, offered_backends
+from aiscore.execution.process import Workers, open_workers
 from aiscore.messages import Unavailable
 from aiscore.report import escape
 from aiscore.spec import DeviceKind
@@ -34,7 +35,8 @@ def command(as_json: bool) -> None:
 def examine() -> Document:
     """Everything that there is to say, as it is printed with --json."""
     reading = gpu.read()
-    backends = [_examine_backend(name) for name in offered_backends()]
+    with open_workers(os.environ) as workers:
+        backends = [_examine_backend(name, workers) for name in offered_backends()]
     return {
         "host": host.describe(),
         "gpus": reading.gpus,
@@ -45,9 +47,9 @@ def examine() -> Document:
     }
 
 
-def _examine_backend(name: str) -> Document:
+def _examine_backend(name: str, workers: Workers) -> Document:
     try:
-        answer = describe_backend(name)
+        answer = describe_backend(name, workers)
     except UserError as error:
         return {"name": name, "usable": False, "reason": error.problem, "advice": error.advice}
     if isinstance(answer, Unavailable):

@@ -12,7 +12,7 @@ from aiscore.report.text import render_leaderboard
 from aiscore.spec import KNOWN_KINDS, DeviceKind
 
 KINDS = [kind.value for kind in KNOWN_KINDS]
-SOURCES = {"official": "official ranking", "user": "user report"}
+SOURCES = {"official": "official ranking", "user": "user report", "project": "this project"}
 
 
 @click.command("leaderboard")

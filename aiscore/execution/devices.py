@@ -7,16 +7,9 @@ from dataclasses import replace
 
 from aiscore.backends import base
 from aiscore.errors import UserError
-from aiscore.execution.process import (
-    LOG,
-    START_LIMIT_S,
-    Silence,
-    Worker,
-    log_directory,
-    worker_environment,
-)
+from aiscore.execution.process import START_LIMIT_S, Silence, Workers, worker_environment
 from aiscore.messages import Job, Ready, Unavailable
-from aiscore.spec import Device, DeviceKind, Options
+from aiscore.spec import Device, DeviceKind
 from aiscore.system import gpu, host
 
 TEST_DOUBLE = "fake"
@@ -28,28 +21,28 @@ def offered_backends() -> list[str]:
     return [name for name in base.names() if name != TEST_DOUBLE]
 
 
-def describe_backend(name: str) -> Ready | Unavailable:
+def describe_backend(name: str, workers: Workers) -> Ready | Unavailable:
     """Asks a worker what the backend is and sees.
 
     Raises UserError for an unknown backend, and for one that does not start.
     """
     if name not in base.names():
         raise UserError(f"there is no backend {name!r}", f"there are: {_list(offered_backends())}")
-    environment = worker_environment(os.environ, None, Options())
-    with log_directory() as logs, Worker(environment, logs / LOG) as worker:
-        worker.begin(Job(backend=name))
-        try:
-            answer = worker.receive(START_LIMIT_S)
-            if isinstance(answer, Unavailable):
-                return answer
-            if isinstance(answer, Ready):
-                return replace(answer, devices=_identify(answer.devices, environment))
-            problem = f"exit status {worker.wait()}" if answer is None else str(answer)
-        except Silence:
-            problem = f"nothing came for {START_LIMIT_S:g} s"
-        except ValueError as error:
-            problem = str(error)
-        last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
+    worker = workers.ready(name)
+    worker.begin(Job(backend=name))
+    try:
+        answer = worker.receive(START_LIMIT_S)
+        if isinstance(answer, Unavailable):
+            return answer
+        if isinstance(answer, Ready):
+            workers.await_end()
+            return replace(answer, devices=_identify(answer.devices))
+        problem = f"exit status {worker.wait()}" if answer is None else str(answer)
+    except Silence:
+        problem = f"nothing came for {START_LIMIT_S:g} s"
+    except ValueError as error:
+        problem = str(error)
+    last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
     raise UserError(f"the {name} backend does not start ({problem})", f"its last line: {last}")
 
 
@@ -90,13 +83,13 @@ def hides_gpus(variables: Mapping[str, str]) -> bool:
     return not (first.isdecimal() or first.startswith(("GPU-", "MIG-")))
 
 
-def _identify(devices: tuple[Device, ...], environment: Mapping[str, str]) -> tuple[Device, ...]:
+def _identify(devices: tuple[Device, ...]) -> tuple[Device, ...]:
     """The devices with what the machine knows of them and the framework does not."""
     named = tuple(
         replace(device, name=host.cpu_name()) if device.name == "CPU" else device
         for device in devices
     )
-    return gpu.identify(named, gpu.read().gpus, environment)
+    return gpu.identify(named, gpu.read().gpus, worker_environment(os.environ))
 
 
 def _fits(wanted: str, device: Device) -> bool:

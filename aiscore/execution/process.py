@@ -15,7 +15,7 @@ from typing import Self
 
 from aiscore.errors import UserError
 from aiscore.execution.interrupts import uninterrupted
-from aiscore.messages import Job, Message, decode
+from aiscore.messages import Ended, Job, Message, decode
 from aiscore.spec import Device, DeviceKind, Options
 
 START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes minutes
@@ -166,6 +166,54 @@ class Worker:
             return  # the group is gone, which is the aim
 
 
+class Workers:
+    """The one worker that runs now, if any does: made when a job needs its backend."""
+
+    def __init__(self, environment: Mapping[str, str], logs: Path) -> None:
+        self._environment = environment
+        self._logs = logs
+        self._worker: Worker | None = None
+        self._backend = ""
+
+    def ready(self, backend: str) -> Worker:
+        """A worker that has imported the backend's framework, or will, waiting for a job."""
+        if self._backend != backend:
+            self.end()
+        if self._worker is None:
+            self._worker = Worker(self._environment, self._logs / LOG)
+            self._backend = backend
+        return self._worker
+
+    def await_end(self) -> None:
+        """Waits until a job's process has given back what it held; a worker that is late ends."""
+        if self._worker is None:
+            return
+        try:
+            message = self._worker.receive(GRACE_S)
+        except (Silence, ValueError):
+            message = None
+        if not isinstance(message, Ended):
+            self.end()
+
+    def end(self) -> None:
+        """Ends the worker; the next job begins in a new one."""
+        with uninterrupted():
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                worker.end()
+
+
+@contextmanager
+def open_workers(caller: Mapping[str, str]) -> Iterator[Workers]:
+    """Workers in the caller's environment, ended and their logs deleted with the context."""
+    with log_directory() as logs:
+        workers = Workers(worker_environment(caller), logs)
+        try:
+            yield workers
+        finally:
+            workers.end()
+
+
 @contextmanager
 def log_directory() -> Iterator[Path]:
     """A directory for the logs of workers, which goes with its end."""
@@ -180,26 +228,31 @@ def log_directory() -> Iterator[Path]:
         yield Path(name)
 
 
-def worker_environment(
-    caller: Mapping[str, str], device: Device | None, options: Options
-) -> dict[str, str]:
+def worker_environment(caller: Mapping[str, str]) -> dict[str, str]:
     """The environment in which a framework is imported.
 
-    With a device the worker sees no other GPU. GPUs are numbered as
-    nvidia-smi numbers them, so that ``gpu:1`` means the same card to both.
-    JAX reads here alone how much of a GPU's memory it may take.
+    GPUs are numbered as nvidia-smi numbers them, so that ``gpu:1`` means the same
+    card to both.
     """
-    environment = dict(caller)
-    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    environment.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    environment.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    if options.memory_fraction is None:
-        environment.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
-    else:
-        environment["XLA_PYTHON_CLIENT_MEM_FRACTION"] = str(options.memory_fraction)
-    if device is not None:
-        environment["CUDA_VISIBLE_DEVICES"] = _visible(caller, device)
-    return environment
+    return {
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        **caller,
+    }
+
+
+def job_environment(caller: Mapping[str, str], device: Device, options: Options) -> dict[str, str]:
+    """What is set besides for the work on a device, before the framework looks for devices.
+
+    It sees no other GPU than that. JAX reads here alone how much of its memory it may take.
+    """
+    variables = {"CUDA_VISIBLE_DEVICES": _visible(caller, device)}
+    if options.memory_fraction is not None:
+        variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = str(options.memory_fraction)
+    elif "TF_FORCE_GPU_ALLOW_GROWTH" not in caller:
+        variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    return variables
 
 
 def _visible(caller: Mapping[str, str], device: Device) -> str:

@@ -1,39 +1,31 @@
 """Has a worker measure what the device can do at most, before the tests."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 
-from aiscore.execution.process import (
-    LOG,
-    START_LIMIT_S,
-    Silence,
-    Worker,
-    log_directory,
-    worker_environment,
-)
+from aiscore.execution.process import START_LIMIT_S, Silence, Worker, Workers
 from aiscore.messages import Ended, Job, Probed, Ready, Unavailable
 from aiscore.results.model import ProbeRecord, RoofRecord
 
 
-def measure_roof(
-    job: Job, caller_environment: Mapping[str, str], silence_limit_s: float = START_LIMIT_S
-) -> RoofRecord:
+def measure_roof(job: Job, workers: Workers, silence_limit_s: float = START_LIMIT_S) -> RoofRecord:
     """What it measured, and what went wrong: that is no reason not to run the tests.
 
     ``job`` is what every worker is told, less its network and tests.
     """
-    environment = worker_environment(caller_environment, job.device, job.options)
     probes: list[ProbeRecord] = []
     try:
-        with log_directory() as logs, Worker(environment, logs / LOG) as worker:
-            worker.begin(replace(job, roof=True))
-            for probed in _listen(worker, silence_limit_s):
-                probes.append(ProbeRecord(**asdict(probed)))
+        worker = workers.ready(job.backend)
+        worker.begin(replace(job, roof=True))
+        for probed in _listen(worker, silence_limit_s):
+            probes.append(ProbeRecord(**asdict(probed)))
         problem = None if probes else f"the {job.backend} backend has no probes"
     except Silence:
         problem = f"no sign of life for {silence_limit_s:g} s"
     except (OSError, ValueError) as error:
         problem = str(error)
+    if problem is not None:
+        workers.end()
     return RoofRecord(probes=probes, problem=problem)
 
 

@@ -21,7 +21,7 @@ from aiscore.execution.output import (
     default_path,
 )
 from aiscore.execution.plan import Plan, make_plan
-from aiscore.execution.process import SILENCE_LIMIT_S, log_directory
+from aiscore.execution.process import SILENCE_LIMIT_S, Workers, job_environment, open_workers
 from aiscore.execution.request import PROTOCOLS, Request
 from aiscore.execution.resume import Unfinished
 from aiscore.execution.roof import measure_roof
@@ -59,7 +59,7 @@ def execute(
     Ctrl-C or SIGTERM while tests run gives a result marked interrupted. Raises
     UserError, before any test runs, for whatever stands in the way.
     """
-    with one_interrupt():
+    with one_interrupt(), open_workers(os.environ) as workers:
         plan = make_plan(
             request.suite,
             quick=request.quick,
@@ -80,7 +80,7 @@ def execute(
             check_file(request.output, confirm)
 
         now = datetime.now(UTC)
-        device, header = set_up(request, plan, now, observer)
+        device, header = set_up(request, plan, now, observer, workers)
         path = request.output or default_path(now, device.name)
         records: dict[Key, TestRecord] = {}
         if unfinished is not None and missing is not None:
@@ -95,11 +95,11 @@ def execute(
             options=request.options(),
             policies=request.policies(),
             seed=request.seed,
+            environment=job_environment(os.environ, device, request.options()),
         )
-        header = _with_roof(header, job, observer)
+        header = _with_roof(header, job, observer, workers)
 
         with (
-            log_directory() as logs,
             open_monitor(device) as monitor,
             closing(open_journal(path, header, records.values())) as journal,
         ):
@@ -112,8 +112,7 @@ def execute(
                 lambda tests, number: Runner(
                     tests.trials,
                     lambda trial: job,
-                    os.environ,
-                    logs,
+                    workers,
                     journal,
                     observer,
                     records,
@@ -136,12 +135,12 @@ def execute(
                 return Outcome(result, path, unsaved)
 
 
-def _with_roof(header: Result, job: Job, observer: Observer) -> Result:
+def _with_roof(header: Result, job: Job, observer: Observer, workers: Workers) -> Result:
     """The result before its first test, with what the device can do; measured once."""
     if header.roof is not None:
         return header
     observer.measuring_roof(header.device.name)
-    return header.model_copy(update={"roof": measure_roof(job, os.environ)})
+    return header.model_copy(update={"roof": measure_roof(job, workers)})
 
 
 def _run_rounds(

@@ -9,7 +9,7 @@ network.
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from pathlib import Path
@@ -17,15 +17,7 @@ from typing import Protocol
 
 from aiscore.execution.interrupts import uninterrupted
 from aiscore.execution.memory import Shortage
-from aiscore.execution.process import (
-    GRACE_S,
-    LOG,
-    SILENCE_LIMIT_S,
-    START_LIMIT_S,
-    Silence,
-    Worker,
-    worker_environment,
-)
+from aiscore.execution.process import SILENCE_LIMIT_S, START_LIMIT_S, Silence, Worker, Workers
 from aiscore.execution.rounds import Key, join, key
 from aiscore.messages import (
     Ended,
@@ -127,8 +119,7 @@ class Runner:
         self,
         trials: Sequence[Trial],
         job_of: JobOf,
-        caller_environment: Mapping[str, str],
-        logs: Path,
+        workers: Workers,
         journal: Keeper,
         observer: Observer,
         records: dict[Key, TestRecord],
@@ -148,8 +139,7 @@ class Runner:
         self._pending = deque(trials)
         self._job_of = job_of
         self._following = following
-        self._caller_environment = caller_environment
-        self._logs = logs
+        self._workers = workers
         self._journal = journal
         self._observer = observer
         self._lacks = lacks
@@ -157,8 +147,6 @@ class Runner:
         self._timeout_s = timeout_s
         self._silence_limit_s = silence_limit_s
         self._count_oom_kills = count_oom_kills
-        self._worker: Worker | None = None
-        self._worker_backend = ""
         self._worker_pid = 0  # of the process that does the job
         self._phase = START  # of the trial at the head of the pending ones, as are its passes
         self._passes_s: list[float] = []
@@ -186,7 +174,7 @@ class Runner:
                 self._end_test(Status.INTERRUPTED, error=error)
                 message = f"not started: {cause} ended the run before"
         finally:
-            self._end_worker()
+            self._workers.end()
             self._observer.end()
 
     def _run_network(self) -> None:
@@ -204,7 +192,7 @@ class Runner:
         )
         self._observer.started(trials[0])
         try:
-            worker = self._ready_worker(job)
+            worker = self._workers.ready(job.backend)
         except OSError as problem:  # no memory for a process, no room for its log
             for _ in trials:
                 reason = ErrorRecord(type="WorkerStart", message=problem.strerror or str(problem))
@@ -227,38 +215,13 @@ class Runner:
                 if trial is not trials[0]:
                     self._observer.started(trial)
                 self._follow(worker, trial, oom_kills)
-            self._await_end(worker)
+            self._workers.await_end()
         except _Failed as failure:
             for _ in range(charged):
                 error = ErrorRecord(type=failure.kind, message=str(failure), log=worker.log_tail())
                 self._end_test(failure.status, error=error)
             if not failure.takes_jobs:
-                self._end_worker()
-
-    def _ready_worker(self, job: Job) -> Worker:
-        """A worker that has imported the job's framework, waiting for it."""
-        if self._worker_backend != job.backend:
-            self._end_worker()
-        if self._worker is None:
-            environment = worker_environment(self._caller_environment, job.device, job.options)
-            self._worker = Worker(environment, self._logs / LOG)
-            self._worker_backend = job.backend
-        return self._worker
-
-    def _end_worker(self) -> None:
-        with uninterrupted():
-            worker, self._worker = self._worker, None
-            if worker is not None:
-                worker.end()
-
-    def _await_end(self, worker: Worker) -> None:
-        """Waits until the job's process has given back what it held."""
-        try:
-            message = worker.receive(GRACE_S)
-        except (Silence, ValueError):
-            message = None
-        if not isinstance(message, Ended):
-            self._end_worker()
+                self._workers.end()
 
     def _await_ready(self, worker: Worker, oom_kills: int | None) -> None:
         match self._receive(worker, oom_kills, START_LIMIT_S, time.monotonic()):

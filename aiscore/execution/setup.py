@@ -10,7 +10,7 @@ from aiscore.errors import UserError
 from aiscore.execution.common_request import AUTO
 from aiscore.execution.devices import choose_device, describe_backend, hides_gpus
 from aiscore.execution.plan import Plan
-from aiscore.execution.process import worker_environment
+from aiscore.execution.process import Workers, job_environment, worker_environment
 from aiscore.execution.request import Request
 from aiscore.execution.runner import Observer
 from aiscore.messages import Ready, Unavailable
@@ -24,33 +24,38 @@ from aiscore.results.model import (
     RunRecord,
 )
 from aiscore.results.reference import suite_sha256
-from aiscore.spec import Device, DeviceKind
+from aiscore.spec import Device, DeviceKind, Options
 from aiscore.system import gpu, host, software
 
 
 def set_up(
-    request: Request, plan: Plan, now: datetime, observer: Observer
+    request: Request, plan: Plan, now: datetime, observer: Observer, workers: Workers
 ) -> tuple[Device, Result]:
     """The device, and the result before its first test; raises UserError if it cannot run."""
     observer.asking(request.backend)
-    answer = ready(request.backend)
+    answer = ready(request.backend, workers)
     device = choose_device(request.device, answer.devices)
     reading = gpu.read()
     if request.device == AUTO:
         note_automatic(device, answer, reading, observer)
-    variables = worker_environment(os.environ, device, request.options())
     environment = EnvironmentRecord(
         host=host.describe(),
         gpus=reading.gpus,
         software=software.describe(answer.software),
-        variables=software.steering_variables(variables),
+        variables=steering_variables(device, request.options()),
     )
     return device, _header(request, plan, device, environment, now, answer.import_s)
 
 
-def ready(backend: str) -> Ready:
+def steering_variables(device: Device, options: Options) -> dict[str, str]:
+    """What of the environment can change the times of a job with that device and these options."""
+    variables = worker_environment(os.environ) | job_environment(os.environ, device, options)
+    return software.steering_variables(variables)
+
+
+def ready(backend: str, workers: Workers) -> Ready:
     """What the backend is and sees; raises UserError if it cannot run here."""
-    answer = describe_backend(backend)
+    answer = describe_backend(backend, workers)
     if isinstance(answer, Unavailable):
         raise UserError(answer.reason, answer.advice)
     return answer

@@ -23,11 +23,11 @@ from aiscore.execution.output import (
     check_writable,
     default_path,
 )
-from aiscore.execution.process import SILENCE_LIMIT_S, log_directory, worker_environment
+from aiscore.execution.process import SILENCE_LIMIT_S, Workers, job_environment, open_workers
 from aiscore.execution.resume import differing, machine_setup
 from aiscore.execution.runner import Observer, Runner
 from aiscore.execution.saving import save_or_tell
-from aiscore.execution.setup import note_automatic, ready
+from aiscore.execution.setup import note_automatic, ready, steering_variables
 from aiscore.execution.sweep_request import SweepRequest, UnfinishedSweep, lines_of, requested
 from aiscore.messages import Job, Ready
 from aiscore.results.model import (
@@ -146,7 +146,7 @@ def execute(
     Ctrl-C or SIGTERM while points run gives a sweep marked interrupted. Raises
     UserError, before any point runs, for whatever stands in the way.
     """
-    with one_interrupt():
+    with one_interrupt(), open_workers(os.environ) as workers:
         unfinished = request.unfinished
         if unfinished is not None:
             check_writable(unfinished.path.parent)
@@ -158,7 +158,7 @@ def execute(
         else:
             check_file(request.output, confirm)
         now = datetime.now(UTC)
-        device, lines, header = _set_up(request, now, observer)
+        device, lines, header = _set_up(request, now, observer, workers)
         path = request.output or default_path(now, f"{device.name} throughput")
         done: list[PointRecord] = []
         if unfinished is not None:
@@ -168,7 +168,6 @@ def execute(
             observer.note(f"{points} done already")
         course = Course(lines, request.selection, done)
         with (
-            log_directory() as logs,
             open_monitor(device) as monitor,
             closing(open_journal(path, header, done)) as journal,
         ):
@@ -176,8 +175,7 @@ def execute(
             runner = Runner(
                 course.due(),
                 lambda trial: _job(request, device, course.line_of(trial), trial),
-                os.environ,
-                logs,
+                workers,
                 _Points(course, journal),
                 observer,
                 {},
@@ -236,17 +234,18 @@ def _job(request: SweepRequest, device: Device, line: Line, trial: Trial) -> Job
         policies=request.policies(),
         tests=(trial.test,),
         seed=request.seed,
+        environment=job_environment(os.environ, device, options),
     )
 
 
 def _set_up(
-    request: SweepRequest, now: datetime, observer: Observer
+    request: SweepRequest, now: datetime, observer: Observer, workers: Workers
 ) -> tuple[Device, list[Line], Sweep]:
     """The device, the lines, and the sweep before its first point."""
     answers: dict[str, Ready] = {}
     for backend in request.selection.backends:
         observer.asking(backend)
-        answers[backend] = ready(backend)
+        answers[backend] = ready(backend, workers)
     first, *others = answers
     device = choose_device(request.device, answers[first].devices)
     for backend in others:
@@ -262,9 +261,7 @@ def _set_up(
     stacks = {name: answer.software for name, answer in answers.items()}
     lines = lines_of(request.selection, stacks)
     (policy,) = request.policies()
-    variables = worker_environment(
-        os.environ, device, Options(memory_fraction=request.memory_fraction)
-    )
+    options = Options(memory_fraction=request.memory_fraction)
     return (
         device,
         lines,
@@ -277,7 +274,7 @@ def _set_up(
                 host=host.describe(),
                 gpus=reading.gpus,
                 software=software.describe({}),
-                variables=software.steering_variables(variables),
+                variables=steering_variables(device, options),
             ),
             stacks=stacks,
             run=RunRecord(
