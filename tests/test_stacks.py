@@ -22,6 +22,18 @@ INFERENCE = [spec.id for spec in FULL if spec.mode is Mode.INFERENCE]
 QUICKER_THERE = "5.1"
 
 
+def starting(tests: list[TestRecord], prepare_s: float, first_s: float) -> list[TestRecord]:
+    """The tests, each of which takes so long to build and for its first pass."""
+
+    def slower(one: RoundRecord) -> RoundRecord:
+        passes_s = [first_s, *one.passes_s[1:]]
+        return one.model_copy(update={"prepare_s": prepare_s, "passes_s": passes_s})
+
+    return [
+        test.model_copy(update={"rounds": [slower(one) for one in test.rounds]}) for test in tests
+    ]
+
+
 def on(
     backend: str,
     speed: float,
@@ -42,11 +54,11 @@ def sides() -> list[Result]:
         *at_speed(9, only=[QUICKER_THERE]),
     ]
     return [
-        on("tensorflow", 2),
-        on("tensorflow", 2.5, xla=True),
-        on("tensorflow", 3, Precision.BF16),
-        on("jax", 5, Precision.BF16),
-        on("onnxruntime", 4, tests=tests),
+        on("tensorflow", 2, tests=starting(at_speed(2), 1, 2)),
+        on("tensorflow", 2.5, xla=True, tests=starting(at_speed(2.5), 1, 30)),
+        on("tensorflow", 3, Precision.BF16, tests=starting(at_speed(3), 1, 3)),
+        on("jax", 5, Precision.BF16, tests=starting(at_speed(5), 0.5, 10)),
+        on("onnxruntime", 4, tests=starting(tests, 12, 1)),
     ]
 
 
@@ -73,6 +85,25 @@ def test_a_matrix_is_over_the_tests_that_all_of_its_sides_have():
     assert (inference.mode, inference.tests, [*inference.speeds]) == ("inference", 24, [*"ABCDE"])
     assert (training.mode, training.tests, [*training.speeds]) == ("training", 18, [*"ABCD"])
     assert training.speeds == pytest.approx({"A": 1, "B": 1.25, "C": 1.5, "D": 2.5})
+
+
+def test_what_it_takes_to_start_is_summed_over_the_tests_that_all_have():
+    stacks = found(*sides())
+    assert stacks is not None
+    inference, training = stacks.start_ups
+    assert (inference.tests, training.tests) == (24, 18)
+    assert inference.prepare_s == {"A": 24, "B": 24, "C": 24, "D": 12, "E": 24 * 12}
+    assert training.first_passes_s == {"A": 36, "B": 18 * 30, "C": 54, "D": 180}
+
+
+def test_results_that_start_under_different_protocols_do_not_compare_their_starts():
+    tests = starting(at_speed(1, protocol=Protocol.RESIDENT), 1, 2)
+    resident = on("jax", 1, tests=tests)
+    policy = resident.policy.model_copy(update={"protocol": Protocol.RESIDENT})
+    resident = resident.model_copy(update={"policy": policy, "protocol": Protocol.RESIDENT})
+    stacks = found(on("tensorflow", 1, tests=starting(at_speed(1), 1, 2)), resident)
+    assert stacks is not None
+    assert stacks.start_ups == []
 
 
 def test_the_best_stack_of_each_test_is_named_with_its_lead():

@@ -1,8 +1,10 @@
 """Several stacks on one device: how fast each is, and which is the best in each test."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
+from typing import TypeVar
 
 from aiscore.report.rows import milliseconds, three_digits
 from aiscore.results.subject import Subject, under
@@ -10,6 +12,8 @@ from aiscore.scoring.compare import NOISE_FLOOR, Verdict, find_tests
 from aiscore.scoring.score import geometric_mean
 from aiscore.spec import Mode, Precision, Protocol
 from workloads.suite import FULL, MICRO
+
+Value = TypeVar("Value")
 
 SAME_DEVICE = ("kind", "device", "suite")
 
@@ -39,6 +43,19 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
+class StartUp:
+    """What each side, by letter, needed before passes counted: building, and first passes.
+
+    Over the ``tests`` of the mode that all of these sides have, as ``Matrix``.
+    """
+
+    mode: Mode
+    tests: int
+    prepare_s: Mapping[str, float]
+    first_passes_s: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Best:
     """The fastest side in a test. ``lead``: how many times as fast as the next stack it is."""
 
@@ -58,6 +75,7 @@ class Stacks:
     device: str
     stacks: Mapping[str, Stack]
     matrices: Sequence[Matrix]
+    start_ups: Sequence[StartUp]
     best: Sequence[Best]
 
 
@@ -80,6 +98,7 @@ def find_stacks(sides: Mapping[str, Subject]) -> Stacks | None:
             for mode in Mode
             if (matrix := _matrix(protocol, mode, sides))
         ],
+        start_ups=[made for mode in Mode if (made := _start_up(mode, sides))],
         best=[
             Best(name, spec.title, spec.mode, *found)
             for protocol in Protocol
@@ -97,12 +116,7 @@ def _stack(subject: Subject) -> Stack:
 def _matrix(protocol: Protocol, mode: Mode, sides: Mapping[str, Subject]) -> Matrix | None:
     """None where no two sides have a test in common."""
     names = {under(protocol, spec.id) for spec in FULL + MICRO if spec.mode is mode}
-    times = {
-        letter: found
-        for letter, subject in sides.items()
-        if (found := {name: time for name, time in subject.side.times_ms.items() if name in names})
-    }
-    common = set.intersection(*map(set, times.values())) if len(times) > 1 else set()
+    times, common = _in_common({key: side.side.times_ms for key, side in sides.items()}, names)
     if not common:
         return None
     first = next(iter(times.values()))
@@ -111,6 +125,40 @@ def _matrix(protocol: Protocol, mode: Mode, sides: Mapping[str, Subject]) -> Mat
         for letter, found in times.items()
     }
     return Matrix(protocol, mode, len(common), speeds)
+
+
+def _start_up(mode: Mode, sides: Mapping[str, Subject]) -> StartUp | None:
+    """None where no two sides have a test in common under their first protocols."""
+    names = {
+        under(protocol, spec.id)
+        for protocol in Protocol
+        for spec in FULL + MICRO
+        if spec.mode is mode
+    }
+    starts, common = _in_common({key: side.starts for key, side in sides.items()}, names)
+    if not common:
+        return None
+    return StartUp(
+        mode,
+        len(common),
+        {key: fsum(found[name].prepare_s for name in common) for key, found in starts.items()},
+        {key: fsum(found[name].first_pass_s for name in common) for key, found in starts.items()},
+    )
+
+
+def _in_common(
+    sides: Mapping[str, Mapping[str, Value]], names: Collection[str]
+) -> tuple[dict[str, dict[str, Value]], set[str]]:
+    """What the sides that have any of these tests have of them, and which tests all of these have.
+
+    The latter is empty where it is one side or none.
+    """
+    found = {
+        letter: mine
+        for letter, side in sides.items()
+        if (mine := {name: value for name, value in side.items() if name in names})
+    }
+    return found, set.intersection(*map(set, found.values())) if len(found) > 1 else set()
 
 
 def _best(
@@ -135,24 +183,41 @@ def _best(
     return best, times[best], lead, sure
 
 
-def matrix_lines(found: Stacks, matrix: Matrix) -> tuple[list[str], list[list[str]]]:
-    """Header and lines: a line for each backend, a column for each precision that any has."""
-    there = {found.stacks[letter].precision for letter in matrix.speeds}
+Grid = tuple[list[str], list[list[str]]]
+"""A header, and a line for each backend with a column for each precision that any has."""
+
+
+def matrix_grid(found: Stacks, matrix: Matrix) -> Grid:
+    """How many times as fast each is."""
+    title = f"{under(matrix.protocol, matrix.mode)}, {matrix.tests} tests"
+    cells = {letter: three_digits(speed) for letter, speed in matrix.speeds.items()}
+    return _grid(found, title, cells)
+
+
+def start_up_grid(found: Stacks, start_up: StartUp) -> Grid:
+    """Seconds of building and of first passes."""
+    title = f"{start_up.mode}, {start_up.tests} tests"
+    cells = {
+        letter: f"{three_digits(prepare_s)} + {three_digits(start_up.first_passes_s[letter])}"
+        for letter, prepare_s in start_up.prepare_s.items()
+    }
+    return _grid(found, title, cells)
+
+
+def _grid(found: Stacks, title: str, cells: Mapping[str, str]) -> Grid:
+    there = {found.stacks[letter].precision for letter in cells}
     precisions = [precision.value for precision in Precision if precision in there]
-    backends = dict.fromkeys(found.stacks[letter].backend for letter in matrix.speeds)
+    backends = dict.fromkeys(found.stacks[letter].backend for letter in cells)
     lines = [
-        [backend, *(_cell(found, matrix, Stack(backend, name)) for name in precisions)]
+        [backend, *(_cell(found, cells, Stack(backend, name)) for name in precisions)]
         for backend in backends
     ]
-    tests = f"{under(matrix.protocol, matrix.mode)}, {matrix.tests} tests"
-    return [tests, *precisions], lines
+    return [title, *precisions], lines
 
 
-def _cell(found: Stacks, matrix: Matrix, stack: Stack) -> str:
+def _cell(found: Stacks, cells: Mapping[str, str], stack: Stack) -> str:
     return ", ".join(
-        f"{letter} {three_digits(speed)}"
-        for letter, speed in matrix.speeds.items()
-        if found.stacks[letter] == stack
+        f"{letter} {text}" for letter, text in cells.items() if found.stacks[letter] == stack
     )
 
 

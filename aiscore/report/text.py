@@ -284,14 +284,20 @@ def _normalized(compared: Compared) -> str:
     )
 
 
+def _grid(grid: stacks.Grid) -> str:
+    header, lines = grid
+    return table(header, lines, "l" * len(header))
+
+
 def _stacks(found: Stacks | None) -> str:
     if found is None:
         return ""
     title = f"Stacks on {found.device}, how many times as fast as the first side of each table:"
     parts = [wrapped("", title)]
-    for matrix in found.matrices:
-        header, lines = stacks.matrix_lines(found, matrix)
-        parts.append(table(header, lines, "l" * len(header)))
+    parts += [_grid(stacks.matrix_grid(found, matrix)) for matrix in found.matrices]
+    if found.start_ups:
+        parts.append(wrapped("", "Building + first passes, which compile, in s:"))
+    parts += [_grid(stacks.start_up_grid(found, start_up)) for start_up in found.start_ups]
     header = ["test", "network", "mode", "best stack", "ms", "lead"]
     legend = (
         "lead: how many times as fast as the next stack, ~ where that is not sure."

@@ -1,7 +1,7 @@
 """What a comparison needs of a result or a card, in one form."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from math import log
 from pathlib import Path
@@ -108,10 +108,19 @@ OF_A_BACKEND = {
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """What a test needs in seconds before its passes count; the network's first test builds it."""
+
+    prepare_s: float
+    first_pass_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """One side. ``setup`` holds what is known of it, ``remarks`` what to keep in mind.
 
     A ``log`` is an imported result: like a card, it does not say everything.
+    ``starts`` are those of its first protocol, whose passes compile for both.
     """
 
     name: str
@@ -120,6 +129,7 @@ class Subject:
     side: Side
     remarks: Sequence[str]
     worth: Worth
+    starts: Mapping[str, Start] = field(default_factory=dict)
 
 
 def named(text: str, prices: Prices | None = None, price: PriceRecord | None = None) -> Subject:
@@ -148,7 +158,20 @@ def from_result(result: Result) -> Subject:
         side=Side(*_scores_and_times(result), rounds, _log_round_scores(rounds, result.suite)),
         remarks=[*_origin(result), *summary.not_comparable_because, *_estimates(records)],
         worth=worth(result),
+        starts=_starts(result),
     )
+
+
+def _starts(result: Result) -> dict[str, Start]:
+    """Of the tests that are ok, the median over their rounds."""
+    return {
+        under(test.protocol, test.id): Start(
+            median(record.prepare_s or 0 for record in test.ok_rounds),
+            median(record.passes_s[0] for record in test.ok_rounds),
+        )
+        for test in result.tests
+        if test.status is Status.OK and any(record.prepare_s for record in test.rounds)
+    }
 
 
 def _scores_and_times(result: Result) -> tuple[dict[str, int | None], dict[str, float]]:
