@@ -270,7 +270,11 @@ def _unscale(gradients: Arrays, scale: Array) -> tuple[Arrays, Array]:
     Gradients that are not finite are taken for zeros and halve the scale. It
     never grows again, for no test is that long.
     """
-    finite = jnp.all(jnp.array([jnp.isfinite(gradient).all() for gradient in gradients]))
+    # Without the barrier, which only GPUs have, XLA may put the whole conjunction into the
+    # update of each weight: on a CPU that is eight times as many operations to compile.
+    finite = jax.lax.optimization_barrier(
+        jnp.all(jnp.array([jnp.isfinite(gradient).all() for gradient in gradients]))
+    )
     unscaled = [jnp.where(finite, gradient / scale, 0.0) for gradient in gradients]
     return unscaled, jnp.where(finite, scale, scale / 2)
 
