@@ -32,8 +32,8 @@ def test_a_finished_test_shows_its_mean_without_the_first_pass():
 
 
 def test_a_failed_test_shows_why_on_one_line():
-    line = describe(record(Status.CRASH, "bad\n\x1b[2Jworse"))
-    assert line == "1.1 MobileNet-V2 inference: crash: bad\\n\\x1b[2Jworse"
+    line = describe(record(Status.CRASH, "bad \x1b[2Jworse\nand more"))
+    assert line == "1.1 MobileNet-V2 inference: crash: bad \\x1b[2Jworse ..."
 
 
 def test_plain_lines_count_the_tests(capsys):

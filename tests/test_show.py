@@ -33,6 +33,23 @@ def partial() -> Result:
     )
 
 
+@pytest.mark.parametrize(
+    ("message", "headline"),
+    [
+        ("out of memory", "out of memory"),
+        ("\nC++ compile error \n\nCommand:\ng++ -O3\n", "C++ compile error ..."),
+        ("x" * 301, "x" * 300 + " ..."),
+        ("", ""),
+    ],
+)
+def test_of_a_long_message_the_table_has_the_first_line(message: str, headline: str):
+    error = ErrorRecord(type="CppCompileError", message=message)
+    assert error.headline == headline
+    failed = record(FULL[0], status=Status.CRASH, error=error)
+    shown = "".join(render_result(result([failed])).split())
+    assert "".join(f"Not ok: 1.1: crash (CppCompileError: {headline})".split()) in shown
+
+
 def quick() -> Result:
     return result(
         at_speed(0.07, only=QUICK, wobble=0.02),

@@ -188,7 +188,7 @@ def describe_point(record: TestRecord) -> str:
 
 
 def _ended_badly(name: str, record: TestRecord) -> str:
-    reason = f": {escape.terminal(record.error.message)}" if record.error else ""
+    reason = f": {escape.terminal(record.error.headline)}" if record.error else ""
     return f"{name}: {record.status}{reason}"
 
 

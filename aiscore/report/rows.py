@@ -274,7 +274,7 @@ def failures(result: Result) -> list[tuple[str, str, list[str]]]:
         for test in part.tests:
             if test.status is not Status.OK:
                 reason = (
-                    f"{test.error.type}: {test.error.message}" if test.error else "no reason given"
+                    f"{test.error.type}: {test.error.headline}" if test.error else "no reason given"
                 )
                 status = within(result, part) + test.status
                 groups.setdefault((status, reason), []).append(test.id)

@@ -109,7 +109,7 @@ def failures(sweep: Sweep) -> list[str]:
     groups: dict[tuple[Line, Status, str], list[int]] = {}
     for point in sweep.points:
         if point.status is not Status.OK and not _ended_the_search(point):
-            reason = f"{point.error.type}: {point.error.message}" if point.error else "no reason"
+            reason = f"{point.error.type}: {point.error.headline}" if point.error else "no reason"
             groups.setdefault((point.line, point.status, reason), []).append(point.batch)
     return [
         f"{line_title(line)}, batch {', '.join(map(str, batches))}: {status} ({reason})"

@@ -28,6 +28,9 @@ ProbeSeconds = Annotated[float, Field(ge=1e-9, le=1e9)]
 ProbeWork = Annotated[float, Field(ge=1, le=1e21)]
 
 
+LONGEST_HEADLINE = 300  # letters
+
+
 class Strict(BaseModel):
     """Frozen, and closed to fields that it does not know."""
 
@@ -109,6 +112,14 @@ class ErrorRecord(Strict):
     type: str
     message: str
     log: list[str] = Field(default_factory=list)
+
+    @property
+    def headline(self) -> str:
+        """The message's first line, or its beginning: compilers say pages."""
+        lines = self.message.strip().splitlines() or [""]
+        first = lines[0].rstrip()
+        cut = len(lines) > 1 or len(first) > LONGEST_HEADLINE
+        return f"{first[:LONGEST_HEADLINE]}{' ...' if cut else ''}"
 
 
 class SeriesRecord(Strict):
