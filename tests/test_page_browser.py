@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from aiscore.report import rows
 from aiscore.report.page import Entry, archived_entry, embedded_entry, make_page
 from aiscore.results.model import PriceRecord, Result
 from aiscore.results.prices import Prices
@@ -164,6 +165,16 @@ def test_two_rows_are_compared_test_by_test(open_page):
     assert tests.get_by_role("row").count() == 1 + 42
     line = tests.get_by_role("row", name="1.1 MobileNet-V2").inner_text().split("\t")
     assert float(line[2]) / float(line[3]) == pytest.approx(float(line[4]), rel=0.01)
+
+
+def test_ratios_have_the_digits_that_the_terminal_shows(open_page):
+    script = (Path(rows.__file__).parent / "templates" / "text.js").read_text()
+    values = [0.9996, 1.0004, 0.98765, 9.996, 99.96]
+    shown = open_page().evaluate(
+        f"values => {{ {script}; return values.map(threeDigits); }}", values
+    )
+    assert shown == [rows.three_digits(value) for value in values]
+    assert shown == ["1.00", "1.00", "0.988", "10.0", "100"]
 
 
 def test_a_third_row_takes_the_place_of_the_first(open_page):

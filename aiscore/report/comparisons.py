@@ -210,8 +210,11 @@ def notes(compared: Compared) -> list[str]:
 
 def test_note(compared: Compared) -> str:
     """What the last columns of the tests mean, and what they need."""
-    sure = f"sure: after correction for their number, ~ is not; need >= {ROUNDS_PER_TEST} rounds"
-    moves = "moves: the score of its mode, by this test alone"
+    moves = "moves: how far the test alone moves the score of its mode"
+    sure = (
+        "sure: whether it differs, corrected for the number of tests (~ not sure,"
+        f" - fewer than {ROUNDS_PER_TEST} rounds)"
+    )
     return f"{moves}; {sure}" if len(compared.comparisons) == 1 else ""
 
 
@@ -297,7 +300,7 @@ def test_lines(compared: Compared) -> list[list[str]]:
 def _two_sided(found: Comparison, moves: Mapping[str, float], test: str) -> tuple[str, str]:
     finding = found.test_findings.get(test)
     undecided = finding is not None and finding.verdict is Verdict.INCONCLUSIVE
-    return f"{moves[test] - 1:+.1%}", "~" if undecided else finding.verdict if finding else "-"
+    return f"{moves[test] - 1:+z.1%}", "~" if undecided else finding.verdict if finding else "-"
 
 
 def _moves(found: Comparison) -> dict[str, float]:
