@@ -139,11 +139,11 @@ def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:
     header = (
         *("#", "device", "kind", "inference", "training", "AI"),
         *value_header,
-        "source and completeness",
+        "source",
     )
     figures = 3 + len(value_header)
     shown = table(
-        header, lines, f"rll{'r' * figures}l", widths=(None, 24, None, *[None] * figures, 18)
+        header, lines, f"rll{'r' * figures}l", widths=(None, 21, None, *[None] * figures, 18)
     )
     used = {line[column][:1] for line in lines for column in (3, 4, 5)}
     used |= {"^"} if any(row.stack for row in board) else set()
