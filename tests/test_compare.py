@@ -123,6 +123,13 @@ def test_a_quick_result_is_compared_over_its_tests_and_its_estimate_is_told(
     assert ", AI about " in told
 
 
+def test_a_score_that_no_side_has_is_no_line(files: dict[str, Path]):
+    assert "score      " not in aiscore("compare", files["quick"], files["quick"]).out
+    one_side = aiscore("compare", files["quick"], "NVIDIA TITAN RTX").out
+    assert "Training score  -  16332" in one_side
+    assert "Inference score" not in one_side
+
+
 def test_a_failed_test_does_not_count(tmp_path: Path, files: dict[str, Path]):
     tests = [record(FULL[0], [1e-6] * 22, Status.TIMEOUT), *at_speed(2, only=["1.2"])]
     save(result(tests), tmp_path / "failed.json")

@@ -255,8 +255,13 @@ def sentences(compared: Compared) -> list[str]:
 
 
 def score_lines(compared: Compared) -> list[list[str]]:
-    """Title, each side's score, and each other side's ratio."""
-    names = dict.fromkeys(name for subject in compared.subjects for name in subject.side.scores)
+    """Title, each side's score, and each other side's ratio; of scores that a side has."""
+    names = dict.fromkeys(
+        name
+        for subject in compared.subjects
+        for name, value in subject.side.scores.items()
+        if value is not None
+    )
     return [
         [
             SCORE_TITLES[name],

@@ -213,6 +213,7 @@ def render_comparison(compared: Compared) -> str:
     letters = LETTERS[: len(compared.subjects)]
     ratios = [f"{letter}/A" for letter in letters[1:]]
     align = "r" * len(letters) + "r" * len(ratios)
+    scores = comparisons.score_lines(compared)
     value = comparisons.worth_lines(compared)
     findings = comparisons.finding_lines(compared)
     parts = [
@@ -223,7 +224,7 @@ def render_comparison(compared: Compared) -> str:
         if findings
         else "",
         "\n".join(wrapped("", note) for note in comparisons.notes(compared)),
-        table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
+        table(("score", *letters, *ratios), scores, f"l{align}") if scores else "",
         table(("value", *letters, *ratios), value, f"l{align}") if value else "",
         _kinds(compared, ratios),
         _compared_tests(compared, letters, ratios),
