@@ -57,7 +57,7 @@ NOISY = Rule(
 NOT_STEADY = Rule(
     name="not_steady",
     limit=0.02,
-    meaning="the share that warming up after the first pass adds to a test's time",
+    meaning="what warming up after the first pass adds to a test's time, as a share",
     advice="run again: compiled and cached kernels, and a warm device, make the passes settle",
 )
 FIRST_PASS_INCLUDED = Rule(
