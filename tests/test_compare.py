@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import aiscore as api
+from aiscore.report.comparisons import ratio
 from aiscore.results.store import save
 from aiscore.scoring.compare import Side, Speed, compare
 from aiscore.spec import Status, Suite
@@ -76,6 +77,26 @@ def test_the_same_twice_has_no_difference_and_a_ratio_of_one(files: dict[str, Pa
     assert "no difference known" in aiscore("compare", files["base"], files["base"]).out
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.9996, "1.00"), (1.0004, "1.00"), (0.98765, "0.988"), (9.996, "10.0"), (99.96, "100")],
+)
+def test_a_ratio_has_three_digits_on_either_side_of_a_round_number(value: float, shown: str):
+    assert ratio(value) == shown
+
+
+def test_what_moves_a_score_by_nothing_has_one_sign():
+    own = aiscore("compare", "docs/results/nvidia-h200.json", "H200").out
+    assert "+0.0%" in own and "-0.0%" not in own
+
+
+def test_the_system_of_a_card_is_set_against_that_of_a_result(files: dict[str, Path]):
+    own = document("docs/results/nvidia-h200.json", "H200")
+    assert own["differences"] == {}, "the card is made of that very result"
+    found = document(files["base"], "H200")["differences"]["platform"]
+    assert found == ["6.8.0", "Ubuntu 24.04.3 LTS, 6.18.44-fc-v657-gpu"]
+
+
 def test_a_card_without_times_compares_by_scores_alone(files: dict[str, Path]):
     (found,) = document("V100 SXM2", files["twice"])["comparisons"]
     assert found["scores"]["ai"] == pytest.approx(40_000 / 35_791, rel=1e-3)
@@ -97,7 +118,16 @@ def test_a_quick_result_is_compared_over_its_tests_and_its_estimate_is_told(
     found = document("2070", files["quick"])
     assert found["comparisons"][0]["scores"] == {}
     assert found["comparisons"][0]["groups"]["ai"]["tests"] == len(QUICK)
-    assert any("estimated and not compared" in line for line in found["subjects"][1]["remarks"])
+    (told,) = [line for line in found["subjects"][1]["remarks"] if "not compared" in line]
+    assert told.startswith("its scores are estimated and not compared: inference about ")
+    assert ", AI about " in told
+
+
+def test_a_score_that_no_side_has_is_no_line(files: dict[str, Path]):
+    assert "score      " not in aiscore("compare", files["quick"], files["quick"]).out
+    one_side = aiscore("compare", files["quick"], "NVIDIA TITAN RTX").out
+    assert "Training score  -  16332" in one_side
+    assert "Inference score" not in one_side
 
 
 def test_a_failed_test_does_not_count(tmp_path: Path, files: dict[str, Path]):

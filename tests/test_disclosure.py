@@ -34,6 +34,14 @@ def test_several_results_are_told_together():
     assert shown == {"device": "name card 1 | card 2 | card 3 and 2 more"}
 
 
+def test_variables_are_told_by_their_names_and_all_else_in_words():
+    made = result(software={"cuda_toolkit": "13.0"})
+    environment = made.environment.model_copy(update={"variables": {"CUDA_HOME": "[path]"}})
+    shown = told("json", made.model_copy(update={"environment": environment}))
+    assert shown["variables"] == "CUDA_HOME [path]"
+    assert "cuda toolkit 13.0" in shown["software"]
+
+
 def test_a_long_text_is_cut():
     assert told("svg", result(device="x" * 500))["device"] == f"name {'x' * 120}..."
 

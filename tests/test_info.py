@@ -74,6 +74,17 @@ def test_a_gpu_without_nvml_is_a_finding():
     assert finding == "nvidia-ml-py is not installed; pip install nvidia-ml-py"
 
 
+def test_the_machine_is_told_in_words_and_variables_by_their_names(
+    fake_is_offered, monkeypatch, capsys
+):
+    monkeypatch.setattr(info.host, "describe", lambda: {"memory_bytes": "25276518400"})
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert main(["info"]) == 0
+    output = capsys.readouterr().out
+    assert "  memory             23.5 GiB\n" in output
+    assert "CUDA_VISIBLE_DEVICES" in output
+
+
 def test_control_characters_of_the_machine_do_not_reach_the_terminal(
     fake_is_offered, script, capsys
 ):

@@ -21,6 +21,11 @@ def test_the_leaderboard_as_text():
     golden_files.check("leaderboard.txt", aiscore("leaderboard").out)
 
 
+def test_the_table_fits_a_terminal_of_80_columns():
+    table, _, _ = aiscore("leaderboard").out.partition("\n[1] ")
+    assert max(map(len, table.splitlines())) <= 80
+
+
 def test_every_card_is_there_with_source_and_completeness():
     found = rows()
     assert {row["device"] for row in found} == {card.device for card in cards()}

@@ -60,6 +60,12 @@ def test_a_row_has_the_scores_and_what_they_stand_on():
     facts = dict(whole["facts"])
     assert facts["AI score"] == "20000"
     assert facts["On the leaderboard's scale"] == "yes"
+    assert dict(part["facts"])["On the leaderboard's scale"] == "no: only 2 of 42 tests are ok"
+
+
+def test_the_lead_says_that_cards_are_of_users_and_of_this_project_too():
+    lead = make(result()).html
+    assert "One result of aiscore beside 43 cards: published AI-Benchmark reports and runs" in lead
 
 
 def test_times_stand_in_the_order_of_the_tests():

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from aiscore.report import rows
 from aiscore.report.page import Entry, archived_entry, embedded_entry, make_page
 from aiscore.results.model import PriceRecord, Result
 from aiscore.results.prices import Prices
@@ -48,6 +49,7 @@ RESULTS = (
     result(at_speed(0.07, only=QUICK), label="quick", kind=DeviceKind.CPU, quick=True),
     result(backend="fake", label="other", price=price(500, "USD")),
 )
+ALL = len(RESULTS) + len(cards())
 
 
 @pytest.fixture
@@ -88,11 +90,11 @@ def count(page: Page) -> str:
 
 def test_all_rows_are_there_with_the_highest_ai_score_first(open_page):
     page = open_page()
-    assert count(page) == f"{len(RESULTS) + len(cards())} rows"
-    assert names(page)[0] == V100
+    assert count(page) == f"{ALL} rows"
+    assert names(page)[:2] == ["NVIDIA H200", V100]
     assert page.locator("#table > thead [aria-sort]").inner_text().startswith("AI")
     assert column(page, "rank")[:2] == ["1", "2"]
-    assert len(names(page)) == len(RESULTS) + len(cards())
+    assert len(names(page)) == ALL
 
 
 def test_sorting_by_a_column_and_back(open_page):
@@ -124,9 +126,9 @@ def test_filters_hold_together_and_can_be_undone(open_page):
     assert sorted(names(page)) == ["NVIDIA H200, host 1", "fast", "other", "quick"]
     page.locator("#kind").select_option("cpu")
     assert names(page) == ["quick"]
-    assert count(page) == "1 of 45 rows"
+    assert count(page) == f"1 of {ALL} rows"
     page.get_by_role("button", name="Show all").click()
-    assert count(page) == "45 rows"
+    assert count(page) == f"{ALL} rows"
     assert page.locator("#origin").input_value() == ""
 
 
@@ -137,7 +139,7 @@ def test_search_finds_all_words_in_any_text_of_a_row(open_page):
     assert RTX in found
     assert len(found) < 10
     page.locator("#search").fill("no such device")
-    assert count(page) == "0 of 45 rows"
+    assert count(page) == f"0 of {ALL} rows"
 
 
 def test_ranks_are_among_the_rows_that_fit(open_page):
@@ -166,6 +168,16 @@ def test_two_rows_are_compared_test_by_test(open_page):
     assert float(line[2]) / float(line[3]) == pytest.approx(float(line[4]), rel=0.01)
 
 
+def test_ratios_have_the_digits_that_the_terminal_shows(open_page):
+    script = (Path(rows.__file__).parent / "templates" / "text.js").read_text()
+    values = [0.9996, 1.0004, 0.98765, 9.996, 99.96]
+    shown = open_page().evaluate(
+        f"values => {{ {script}; return values.map(threeDigits); }}", values
+    )
+    assert shown == [rows.three_digits(value) for value in values]
+    assert shown == ["1.00", "1.00", "0.988", "10.0", "100"]
+
+
 def test_a_third_row_takes_the_place_of_the_first(open_page):
     page = open_page()
     for name in ("fast", "other", V100):
@@ -176,6 +188,14 @@ def test_a_third_row_takes_the_place_of_the_first(open_page):
     page.get_by_role("button", name="Clear").click()
     assert page.locator("#comparison").is_hidden()
     assert page.locator("#tray").is_hidden()
+
+
+def test_two_rows_of_one_name_are_told_apart_by_where_they_are_from(open_page):
+    page = open_page([result()])
+    for box in page.get_by_label("Compare NVIDIA H200").all():
+        box.check()
+    shown = ["A NVIDIA H200 (this project)", "B NVIDIA H200 (result)"]
+    assert page.locator(".sides").inner_text().splitlines() == shown
 
 
 def test_a_result_shows_its_checks_tests_and_set_up(open_page):
@@ -258,7 +278,7 @@ def test_a_point_of_the_chart_leads_to_its_row_and_steps_back_with_it(open_page)
     page.locator("svg a.out").click()
     page.locator(".detail").wait_for()
     assert page.evaluate("document.activeElement.innerText") == "fast"
-    assert count(page) == "45 rows"
+    assert count(page) == f"{ALL} rows"
 
 
 def test_an_address_can_name_a_row(open_page):

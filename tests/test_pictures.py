@@ -190,6 +190,13 @@ def test_a_point_with_room_has_its_name_on_the_right_else_on_the_left():
     assert charts._label_sides([(300, 10, 20), (320, 10, 20)]) == ["left", "right"]
 
 
+def test_a_result_lies_over_the_card_of_its_price_and_score():
+    same = [Point(0, "a", 100, 5, True), Point(1, "a", 100, 5, False), Point(2, "b", 9, 2, False)]
+    (points,) = charts.price_chart(same, "EUR", IN_A_FILE)["data"]
+    assert points["values"][-1]["fill"] == IN_A_FILE.accent
+    assert points["values"][-1]["name"] == "a"
+
+
 def test_a_logarithmic_axis_where_values_are_far_apart():
     near = charts.price_chart(
         [Point(0, "a", 1000, 5, True), Point(1, "b", 2000, 6, True)], "", IN_A_FILE

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiscore.report import escape, export
+from aiscore.results.model import PriceRecord, Result
 from aiscore.results.store import save
 from aiscore.spec import DeviceKind
 from tests import golden_files
@@ -122,6 +123,16 @@ def test_a_file_that_does_not_hold_is_published_as_its_samples_say_and_exits_1(
     assert shown.code == 1
     assert "99999" not in shown.out
     assert "99999" in shown.err
+
+
+def test_what_a_result_lacks_is_an_empty_cell_for_spreadsheets():
+    made = [result(price=PriceRecord(amount=100, currency="EUR")), result()]
+    (value,) = csv_lines(made, "AI score per price")
+    assert value == ["AI score per price", "", "200 / EUR", ""]
+
+
+def csv_lines(made: list[Result], item: str) -> list[list[str]]:
+    return [line for line in csv.reader(io.StringIO(export.to_csv(made))) if line[0] == item]
 
 
 @given(st.text(max_size=30))

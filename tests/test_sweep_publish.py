@@ -23,7 +23,18 @@ from aiscore.spec import Precision, Xla
 from tests import golden_files, pages
 from tests.command_line import aiscore
 from tests.filled import filled
-from tests.sweep_factory import FP16, SE, WITH_XLA, article, failed, line, measured, on_line, sweep
+from tests.sweep_factory import (
+    FP16,
+    FP32,
+    SE,
+    WITH_XLA,
+    article,
+    failed,
+    line,
+    measured,
+    on_line,
+    sweep,
+)
 
 
 def test_markdown():
@@ -77,6 +88,13 @@ def test_a_mark_is_explained_wherever_it_stands():
     for shown in (to_html([made]), to_markdown([made]), render_sweep(made)):
         assert "not steady: warming up" in shown
     assert "not steady" not in to_html([article()]) + to_markdown([article()])
+
+
+def test_only_the_headings_that_are_there_are_explained():
+    made = sweep(on_line(FP32, {32: 400, 64: 440}))
+    for text in (render_sweep(made), to_markdown([made]), to_html([made])):
+        assert "x before: as fast as" in text
+        assert "x fp32" not in text and "x XLA" not in text
 
 
 def test_where_nothing_ran_nothing_is_drawn():

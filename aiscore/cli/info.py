@@ -12,6 +12,7 @@ from aiscore.execution.devices import describe_backend, offered_backends
 from aiscore.execution.process import Workers, open_workers
 from aiscore.messages import Unavailable
 from aiscore.report import escape
+from aiscore.results.worth import GIB
 from aiscore.spec import DeviceKind
 from aiscore.system import gpu, host, software
 
@@ -91,7 +92,7 @@ def render(document: Document) -> str:
         lines += ["", f"GPU {index}", *_facts(card)]
     lines += ["", "Software", *_facts(document["software"])]
     if document["variables"]:
-        lines += ["", "Environment variables", *_facts(document["variables"])]
+        lines += ["", "Environment variables", *_lines(document["variables"])]
     for backend in document["backends"]:
         lines += ["", f"Backend {backend['name']}", *_facts(_backend_facts(backend))]
     advice = document["findings"] or ["nothing is missing"]
@@ -110,4 +111,16 @@ def _backend_facts(backend: Document) -> dict[str, str]:
 
 
 def _facts(facts: dict[str, str]) -> list[str]:
+    return _lines(dict(_in_words(name, value) for name, value in facts.items()))
+
+
+def _in_words(name: str, value: str) -> tuple[str, str]:
+    """Sizes in GiB; what is not known, and why, stays as it is."""
+    if name.endswith("_bytes"):
+        name = name.removesuffix("_bytes")
+        value = f"{int(value) / GIB:.1f} GiB" if value.isdecimal() else value
+    return name.replace("_", " "), value
+
+
+def _lines(facts: dict[str, str]) -> list[str]:
     return [f"  {escape.terminal(f'{name:<18} {value}')}" for name, value in facts.items()]

@@ -46,10 +46,11 @@ def command(
     prices_file: Path | None,
     as_json: bool,
 ) -> None:
-    """List the published AI-Benchmark cards, each with its source and completeness.
+    """List published AI-Benchmark scores and this project's own, with their sources.
 
-    Ranks and the percentile of a result are among the cards that are shown.
-    --price is that of the result; the cards' prices come from --prices.
+    A row of it is called a card. Ranks and the percentile of a result are among
+    the cards that are shown. --price is that of the result; the cards' prices
+    come from --prices.
     """
     given, prices = given_prices(amounts, currency, prices_file, count=1 if mine else 0)
     result, holds = read_result(mine) if mine else (None, True)

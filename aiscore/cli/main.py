@@ -24,7 +24,7 @@ COMMANDS = {
     "run": "Measure this machine and write a result file.",
     "show": "Print the RESULT file, of a run or a sweep, again, recomputed from its samples.",
     "compare": "Compare result files and leaderboard cards, or sweeps, with the first of them.",
-    "leaderboard": "List the published AI-Benchmark cards, each with its source and completeness.",
+    "leaderboard": "List published AI-Benchmark scores and this project's own, with their sources.",
     "import": "Turn a console LOG of ai-benchmark into a result file.",
     "publish": "Write a score table of the RESULT files, a page or a picture.",
     "verify": "Check the RESULT files: their schema, and all that is derived from their samples.",

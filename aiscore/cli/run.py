@@ -67,7 +67,8 @@ STANDARD = Policy()
     "--passes",
     type=int,
     metavar="N",
-    help=f"At most N a test; else {STANDARD.passes} (resident: {RESIDENT_POLICY.passes} blocks).",
+    help=f"At most N a test; else {STANDARD.passes}. resident: blocks of passes that count, else"
+    f" {RESIDENT_POLICY.passes}.",
 )
 @click.option(
     "--early-stop",

@@ -231,7 +231,7 @@ def price_chart(
             "href": row_address and f"{row_address}{points[row].row}",
             "says": f"{points[row].name}: {points[row].score} for {points[row].price:g} {currency}",
         }
-        for row, side in zip(first, sides, strict=True)
+        for row, side in reversed(list(zip(first, sides, strict=True)))  # results lie on top
     ]
     place = {"x": {"scale": "x", "field": "price"}, "y": {"scale": "y", "field": "score"}}
     return {

@@ -210,8 +210,11 @@ def notes(compared: Compared) -> list[str]:
 
 def test_note(compared: Compared) -> str:
     """What the last columns of the tests mean, and what they need."""
-    sure = f"sure: after correction for their number, ~ is not; need >= {ROUNDS_PER_TEST} rounds"
-    moves = "moves: the score of its mode, by this test alone"
+    moves = "moves: how far the test alone moves the score of its mode"
+    sure = (
+        "sure: whether it differs, corrected for the number of tests (~ not sure,"
+        f" - fewer than {ROUNDS_PER_TEST} rounds)"
+    )
     return f"{moves}; {sure}" if len(compared.comparisons) == 1 else ""
 
 
@@ -252,8 +255,13 @@ def sentences(compared: Compared) -> list[str]:
 
 
 def score_lines(compared: Compared) -> list[list[str]]:
-    """Title, each side's score, and each other side's ratio."""
-    names = dict.fromkeys(name for subject in compared.subjects for name in subject.side.scores)
+    """Title, each side's score, and each other side's ratio; of scores that a side has."""
+    names = dict.fromkeys(
+        name
+        for subject in compared.subjects
+        for name, value in subject.side.scores.items()
+        if value is not None
+    )
     return [
         [
             SCORE_TITLES[name],
@@ -297,7 +305,7 @@ def test_lines(compared: Compared) -> list[list[str]]:
 def _two_sided(found: Comparison, moves: Mapping[str, float], test: str) -> tuple[str, str]:
     finding = found.test_findings.get(test)
     undecided = finding is not None and finding.verdict is Verdict.INCONCLUSIVE
-    return f"{moves[test] - 1:+.1%}", "~" if undecided else finding.verdict if finding else "-"
+    return f"{moves[test] - 1:+z.1%}", "~" if undecided else finding.verdict if finding else "-"
 
 
 def _moves(found: Comparison) -> dict[str, float]:

@@ -8,6 +8,7 @@ from aiscore.results.sweep import Sweep
 Facts = Mapping[str, Mapping[str, str]]
 """Group to name to text."""
 
+VARIABLES = "variables"  # the group whose names are shown as they are
 MOST_SHOWN = 3  # of the texts that several results have
 LONGEST = 120  # characters of a text
 
@@ -46,7 +47,7 @@ def _document(result: Result) -> Facts:
         "host": environment.host,
         **{f"GPU {index}": gpu for index, gpu in enumerate(environment.gpus)},
         "software": environment.software,
-        "variables": environment.variables,
+        VARIABLES: environment.variables,
     }
 
 
@@ -99,7 +100,7 @@ def _sweep_document(sweep: Sweep) -> Facts:
         **{f"GPU {index}": gpu for index, gpu in enumerate(environment.gpus)},
         "software": environment.software,
         **sweep.stacks,
-        "variables": environment.variables,
+        VARIABLES: environment.variables,
     }
 
 
@@ -134,7 +135,8 @@ class Disclosure:
         """Group and what is said in it; of many texts the first few and their number."""
         groups: dict[str, list[str]] = {}
         for (group, name), texts in self._texts.items():
-            groups.setdefault(group, []).append(f"{name.replace('_', ' ')} {_shown(list(texts))}")
+            title = name if group == VARIABLES else name.replace("_", " ")
+            groups.setdefault(group, []).append(f"{title} {_shown(list(texts))}")
         return [(group, "; ".join(parts)) for group, parts in groups.items()]
 
 

@@ -48,7 +48,10 @@ def to_csv(results: Sequence[Result]) -> str:
     """One table, a column for each result: facts and scores, then figures by test."""
     results = _parts(results)
     lines = [["item", "figure", *_names(results)]]
-    lines += [[title, "", *cells] for title, *cells in rows.published_facts(results)]
+    lines += [
+        [title, "", *("" if cell == "-" else cell for cell in cells)]
+        for title, *cells in rows.published_facts(results)
+    ]
     for spec, found in rows.published_tests(results):
         item = f"{spec.id} {spec.title} {spec.mode.value}"
         lines += [

@@ -167,8 +167,9 @@ def _lead(entries: Sequence[Entry]) -> str:
     shown = "one result" if count == 1 else f"{count:,} results"
     resident = any(Protocol.RESIDENT in entry.times_ms for entry in entries)
     return (
-        f"{shown[0].upper()}{shown[1:]} of aiscore beside {len(entries) - count} cards of the"
-        f" public AI-Benchmark leaderboard, where a Tesla V100 SXM2 32GB has"
+        f"{shown[0].upper()}{shown[1:]} of aiscore beside {len(entries) - count} cards: published"
+        " AI-Benchmark reports and runs of this project. All are on the scale of the public"
+        " AI-Benchmark leaderboard, where a Tesla V100 SXM2 32GB has"
         f" {anchor['inference']:,} in inference and {anchor['training']:,} in training."
         " A higher score is faster; the AI score is the sum of the two."
         f"{RESIDENT if resident else ''}"

@@ -347,8 +347,9 @@ def per_text(value: float | None, known: Worth, of: str) -> str:
 
 
 def three_digits(value: float) -> str:
-    """As many decimals as three digits leave."""
-    decimals = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    """As many decimals as three digits leave: 1.00 of 0.9996 and of 1.0004."""
+    rounded = float(f"{value:.3g}")
+    decimals = 0 if rounded >= 100 else 1 if rounded >= 10 else 2 if rounded >= 1 else 3
     return f"{value:.{decimals}f}"
 
 
@@ -482,7 +483,9 @@ def published_facts(results: Sequence[Result]) -> list[list[str]]:
     )
     scores = [{title: figure for title, figure, _ in score_rows(result)} for result in results]
     comparable = [
-        "yes" if not (reasons := summary_of(result).not_comparable_because) else "; ".join(reasons)
+        f"no: {'; '.join(reasons)}"
+        if (reasons := summary_of(result).not_comparable_because)
+        else "yes"
         for result in results
     ]
     return [

@@ -33,7 +33,8 @@ def _markdown_parts(sweep: Sweep) -> list[str]:
             f"## {escape.markdown(chapter.title)}\n",
             *(markdown_table(*table) for table in sweep_rows.tables(sweep, chapter).values()),
         ]
-    parts += [f"{escape.markdown(text)}\n" for text in sweep_rows.legend(sweep)]
+    if legend := sweep_rows.legend(sweep):
+        parts.append(f"{escape.markdown(' '.join(legend))}\n")
     return [part for part in parts if part]
 
 

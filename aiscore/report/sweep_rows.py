@@ -210,17 +210,26 @@ COLUMNS = (
     Column("images/J", lambda point, figures: three(figures.images_per_j)),
     Column("GiB", lambda point, figures: gib(figures.peak_device_bytes)),
 )
-LEGEND = (
-    "95 %: of the median over the passes of one process, which says nothing of the next."
-    " x before: as fast as the next smaller batch. x fp32, x XLA: as fast as in fp32 and"
-    " without XLA at the same batch. GiB: the framework's peak on the device."
-)
+LEGEND = {
+    "95 %": "of the median over the passes of one process, which says nothing of the next.",
+    "x before": "as fast as the next smaller batch.",
+    "x fp32": "as fast as in fp32 at the same batch.",
+    "x XLA": "as fast as without XLA at the same batch.",
+    "images/J": "images a joule, by the GPU's own counter.",
+    "GiB": "the framework's peak on the device.",
+}
+
+
+def headings(sweep: Sweep) -> list[str]:
+    """What the headings that are there mean, a text each."""
+    shown = {title for chapter in chapters(sweep) for title in point_table(chapter)[0]}
+    return [f"{title}: {text}" for title, text in LEGEND.items() if title in shown]
 
 
 def legend(sweep: Sweep) -> list[str]:
     """What the tables do not say of themselves, a text each."""
     marked = any(figures.steady is False for figures in summary_of(sweep).points)
-    return [LEGEND, *([f"{NOT_STEADY}."] if marked else [])]
+    return [*headings(sweep), *([f"{NOT_STEADY}."] if marked else [])]
 
 
 def three(value: float | None) -> str:

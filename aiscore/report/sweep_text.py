@@ -15,7 +15,7 @@ def render_sweep(sweep: Sweep) -> str:
     parts = [
         facts(sweep_rows.headline(sweep)),
         *(_chapter(sweep, chapter) for chapter in sweep_rows.chapters(sweep)),
-        wrapped("", sweep_rows.LEGEND) if sweep.points else "",
+        wrapped("", " ".join(sweep_rows.headings(sweep))),
         "\n".join(wrapped("Not ok: ", text) for text in sweep_rows.failures(sweep)),
         "\n".join(
             wrapped("Check failed: ", f"{text}.") for text in sweep_rows.failed_checks(sweep)

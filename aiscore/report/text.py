@@ -139,11 +139,11 @@ def render_leaderboard(board: Sequence[BoardRow], sort: str) -> str:
     header = (
         *("#", "device", "kind", "inference", "training", "AI"),
         *value_header,
-        "source and completeness",
+        "source",
     )
     figures = 3 + len(value_header)
     shown = table(
-        header, lines, f"rll{'r' * figures}l", widths=(None, 24, None, *[None] * figures, 18)
+        header, lines, f"rll{'r' * figures}l", widths=(None, 21, None, *[None] * figures, 18)
     )
     used = {line[column][:1] for line in lines for column in (3, 4, 5)}
     used |= {"^"} if any(row.stack for row in board) else set()
@@ -213,6 +213,7 @@ def render_comparison(compared: Compared) -> str:
     letters = LETTERS[: len(compared.subjects)]
     ratios = [f"{letter}/A" for letter in letters[1:]]
     align = "r" * len(letters) + "r" * len(ratios)
+    scores = comparisons.score_lines(compared)
     value = comparisons.worth_lines(compared)
     findings = comparisons.finding_lines(compared)
     parts = [
@@ -223,7 +224,7 @@ def render_comparison(compared: Compared) -> str:
         if findings
         else "",
         "\n".join(wrapped("", note) for note in comparisons.notes(compared)),
-        table(("score", *letters, *ratios), comparisons.score_lines(compared), f"l{align}"),
+        table(("score", *letters, *ratios), scores, f"l{align}") if scores else "",
         table(("value", *letters, *ratios), value, f"l{align}") if value else "",
         _kinds(compared, ratios),
         _compared_tests(compared, letters, ratios),

@@ -43,6 +43,7 @@ GROUPS = {
     for name, tests in SCORES.items()
 }
 ALWAYS_NEW = {"container_id"}
+PLATFORM = "platform"
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # a run sets it, to the device that stands in the result
 # What a reader may care for: "kind/mode" to tests. The micro suite has kinds, too.
 KINDS = {
@@ -234,11 +235,15 @@ def _origin(result: Result) -> list[str]:
 def _estimates(records: Mapping[str, ScoreRecord]) -> list[str]:
     """An estimate is no score: it is told, and not compared."""
     found = [
-        f"{name} about {record.estimate} (within {record.estimate_error:.0%})"
+        f"{_in_words(name)} about {record.estimate} (within {record.estimate_error:.0%})"
         for name, record in records.items()
         if record.estimate is not None
     ]
     return [f"its scores are estimated and not compared: {', '.join(found)}"] if found else []
+
+
+def _in_words(score_name: str) -> str:
+    return "AI" if score_name == "ai" else score_name
 
 
 def from_card(card: Card, prices: Prices | None = None) -> Subject:
@@ -247,11 +252,11 @@ def from_card(card: Card, prices: Prices | None = None) -> Subject:
         "kind": card.kind.value,
         "device": card.device,
         "tensorflow": card.tf_version,
-        "platform": card.platform,
+        PLATFORM: card.platform,
         "cpu": card.cpu,
     }
     parts = [
-        f"its {name} score {value} is over the tests that ran only and is not compared"
+        f"its {_in_words(name)} score {value} is over the tests that ran only and is not compared"
         for name, value in card.scores.items()
         if value is not None and not card.is_whole(name)
     ]
@@ -289,17 +294,26 @@ def differences(subjects: Sequence[Subject]) -> dict[str, list[str | None]]:
     """
     keys = dict.fromkeys(key for subject in subjects for key in subject.setup)
     found = {
-        key: [subject.setup.get(key) for subject in subjects if _says(subject, key)] for key in keys
+        key: [_value(subject, key) for subject in subjects if _says(subject, key)] for key in keys
     }
     return {
-        key: [subject.setup.get(key) for subject in subjects]
+        key: [_value(subject, key) for subject in subjects]
         for key, values in found.items()
         if len(set(values)) > 1
     }
 
 
 def _says(subject: Subject, key: str) -> bool:
-    return key in subject.setup or subject.source == "result"
+    told_by_all = subject.source == "result" and key != PLATFORM
+    return told_by_all or _value(subject, key) is not None
+
+
+def _value(subject: Subject, key: str) -> str | None:
+    """What cards and logs say in one text, the platform, a result has in two."""
+    if key == PLATFORM and subject.source == "result":
+        parts = (subject.setup.get(part) for part in ("os", "kernel"))
+        return ", ".join(part for part in parts if part) or None
+    return subject.setup.get(key)
 
 
 def _stated(result: Result) -> dict[str, str]:

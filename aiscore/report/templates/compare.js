@@ -18,13 +18,19 @@ function pick(row, wanted) {
 function showTray() {
   const tray = byId("tray");
   tray.hidden = !picked.length;
-  const names = picked.map((row) => row.name).join(" and ");
+  const names = pickedNames().join(" and ");
   const hint = picked.length === 1 ? ": pick another row to compare it with" : "";
   tray.replaceChildren(
     el("span", { class: "names", dir: "auto", role: "status" }, names + hint),
     ...(picked.length === 2 ? [el("a", { class: "button", href: "#comparison" }, "See the comparison")] : []),
     el("button", { type: "button", class: "button", onclick: clearPicked }, "Clear")
   );
+}
+
+/** The names of the rows, and where they are from if the names are the same. */
+function pickedNames() {
+  const same = picked.length === 2 && picked[0].name === picked[1].name;
+  return picked.map((row) => (same ? `${row.name} (${row.origin})` : row.name));
 }
 
 function clearPicked() {
@@ -37,8 +43,9 @@ function showComparison() {
   section.hidden = picked.length < 2;
   if (section.hidden) return;
   const [base, other] = picked;
+  const [baseName, otherName] = pickedNames();
   section.lastElementChild.replaceChildren(
-    el("p", { class: "sides" }, el("b", {}, "A "), el("bdi", {}, base.name), el("br"), el("b", {}, "B "), el("bdi", {}, other.name)),
+    el("p", { class: "sides" }, el("b", {}, "A "), el("bdi", {}, baseName), el("br"), el("b", {}, "B "), el("bdi", {}, otherName)),
     ...comparedScores(base, other),
     ...comparedTests(base, other)
   );

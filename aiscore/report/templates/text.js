@@ -27,7 +27,8 @@ const number = new Intl.NumberFormat("en");
 
 /** Three digits: more than one run can tell. */
 function threeDigits(value) {
-  return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
+  const rounded = Number(value.toPrecision(3));
+  return value.toFixed(rounded >= 100 ? 0 : rounded >= 10 ? 1 : rounded >= 1 ? 2 : 3);
 }
 
 /** As many decimals as the time deserves. */
