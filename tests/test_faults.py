@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from aiscore.errors import UserError
 from aiscore.execution import journal, process, run
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, read
-from aiscore.execution.process import Worker
+from aiscore.execution.process import Worker, Workers
 from aiscore.execution.request import Request, request_to_resume
 from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
@@ -321,6 +322,59 @@ def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
     assert statuses(outcome) == {"1.1": "crash", "1.2": "crash"}
     assert outcome.result.tests[1].error is not None
     assert outcome.result.tests[1].error.message == "No space left on device"
+
+
+DESCRIPTION, ROOF, FIRST, SECOND = 1, 2, 3, 4  # the jobs of a run
+
+
+@pytest.fixture
+def kill_worker(monkeypatch):
+    """Kills the worker of that job, before it is asked for or only then."""
+
+    def prepare(job: int, *, asked: bool) -> None:
+        ready, workers_of_jobs = Workers.ready, []
+
+        def ready_and_killed(workers: Workers, backend: str) -> Worker:
+            worker = ready(workers, backend)
+            workers_of_jobs.append(worker)
+            if len(workers_of_jobs) != job:
+                return worker
+            os.kill(worker._process.pid, signal.SIGKILL)
+            while not worker.has_ended():
+                time.sleep(0.01)
+            return worker if asked else ready(workers, backend)
+
+        monkeypatch.setattr(Workers, "ready", ready_and_killed)
+
+    return prepare
+
+
+@pytest.mark.parametrize("job", [DESCRIPTION, ROOF, FIRST, SECOND])
+def test_a_worker_that_ends_while_it_has_no_job_costs_nothing(script, kill_worker, job):
+    kill_worker(job, asked=False)
+    outcome = start()
+    assert outcome.result.roof is not None
+    assert outcome.result.roof.problem is None
+    assert set(statuses(outcome).values()) == {"ok"}
+
+
+def test_a_worker_that_ends_as_it_is_asked_what_it_sees_is_an_error(script, kill_worker):
+    kill_worker(DESCRIPTION, asked=True)
+    with pytest.raises(UserError, match="the fake backend does not start"):
+        start()
+
+
+def test_a_worker_that_ends_as_the_roof_begins_costs_the_roof(script, kill_worker):
+    kill_worker(ROOF, asked=True)
+    outcome = start()
+    assert outcome.result.roof is not None
+    assert outcome.result.roof.problem is not None
+    assert set(statuses(outcome).values()) == {"ok"}
+
+
+def test_a_worker_that_ends_as_a_job_begins_costs_this_job_alone(script, kill_worker):
+    kill_worker(FIRST, asked=True)
+    assert statuses(start()) == {"1.1": "crash", "1.2": "crash", "2.1": "ok", "2.2": "ok"}
 
 
 def test_a_log_that_somebody_has_removed_is_no_trouble(script, tmp_path):

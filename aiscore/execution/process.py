@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -121,9 +121,14 @@ class Worker:
         """Ends its group."""
         self._terminate()
         self._reap()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
         os.close(self._answers)
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):  # a job that it was dead for is written once more
+                self._process.stdin.close()
+
+    def has_ended(self) -> bool:
+        """Whether it takes no more jobs."""
+        return self._exits_within(0)
 
     def __enter__(self) -> Self:
         return self
@@ -177,9 +182,8 @@ class Workers:
 
     def ready(self, backend: str) -> Worker:
         """A worker that has imported the backend's framework, or will, waiting for a job."""
-        if self._backend != backend:
+        if self._worker is None or self._backend != backend or self._worker.has_ended():
             self.end()
-        if self._worker is None:
             self._worker = Worker(self._environment, self._logs / LOG)
             self._backend = backend
         return self._worker
