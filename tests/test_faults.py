@@ -19,7 +19,7 @@ from aiscore.errors import UserError
 from aiscore.execution import journal, process, run
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, read
-from aiscore.execution.process import Worker, Workers
+from aiscore.execution.process import Worker, Workers, how_it_ended
 from aiscore.execution.request import Request, request_to_resume
 from aiscore.execution.run import execute
 from aiscore.execution.runner import Observer
@@ -360,15 +360,29 @@ def test_a_worker_that_ends_while_it_has_no_job_costs_nothing(script, kill_worke
 
 def test_a_worker_that_ends_as_it_is_asked_what_it_sees_is_an_error(script, kill_worker):
     kill_worker(DESCRIPTION, asked=True)
-    with pytest.raises(UserError, match="the fake backend does not start"):
+    with pytest.raises(UserError, match=r"does not start \(its process was ended by SIGKILL\)"):
         start()
+
+
+def test_a_worker_that_cannot_be_started_to_say_what_it_sees_is_an_error(script, monkeypatch):
+    monkeypatch.setattr(process.subprocess, "Popen", no_room)
+    with pytest.raises(UserError, match=r"fake backend does not start \(No space left on device\)"):
+        start()
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(signal.SIGKILL, "SIGKILL"), (signal.SIGRTMIN + 6, "SIGRTMIN+6")],
+)
+def test_every_signal_has_a_name(number, name):
+    assert how_it_ended(-number) == f"was ended by {name}"
 
 
 def test_a_worker_that_ends_as_the_roof_begins_costs_the_roof(script, kill_worker):
     kill_worker(ROOF, asked=True)
     outcome = start()
     assert outcome.result.roof is not None
-    assert outcome.result.roof.problem is not None
+    assert outcome.result.roof.problem == "the worker was ended by SIGKILL"
     assert set(statuses(outcome).values()) == {"ok"}
 
 

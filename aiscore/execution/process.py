@@ -207,6 +207,21 @@ class Workers:
                 worker.end()
 
 
+def how_it_ended(exit_status: int) -> str:
+    """What became of a process, in words that follow its name."""
+    if exit_status >= 0:
+        return f"ended with exit status {exit_status}"
+    return f"was ended by {signal_name(-exit_status)}"
+
+
+def signal_name(number: int) -> str:
+    """Those for real time have no names of their own but the first and the last."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
 @contextmanager
 def open_workers(caller: Mapping[str, str]) -> Iterator[Workers]:
     """Workers in the caller's environment, ended and their logs deleted with the context."""
