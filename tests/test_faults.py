@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import resource
 import shutil
 import signal
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -161,6 +163,53 @@ def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monk
     assert outcome.unsaved is not None
     place = Path(outcome.unsaved.advice.removeprefix("it is in "))
     assert load(place) == outcome.result
+
+
+def runs_at_once(count, *options):
+    """Their exit codes and last lines."""
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [*RUN, "--tests", "1", *options],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for _ in range(count)
+        ]
+        errors = [run.communicate()[1].splitlines()[-1] for run in running]
+        return [(run.returncode, error) for run, error in zip(running, errors, strict=True)]
+
+
+def test_runs_at_once_in_one_directory_have_a_file_each(script):
+    ends = runs_at_once(4)
+    places = {Path(line.removeprefix("aiscore: result file: ")) for _, line in ends}
+    assert [status for status, _ in ends] == 4 * [0]
+    assert len({load(place).run.id for place in places}) == 4
+
+
+def test_of_runs_at_once_with_one_file_the_first_has_it(script):
+    first, *others = sorted(runs_at_once(3, "-o", str(OUTPUT)))
+    assert first == (0, "aiscore: result file: result.json")
+    for status, error in others:  # refused while the first one writes, or after
+        assert status == 2
+        assert re.match(r"aiscore: error: (another run writes|result.json exists already)", error)
+    assert os.listdir() == [OUTPUT.name]
+
+
+def test_a_result_that_another_run_wrote_meanwhile_is_not_overwritten(script):
+    class Other(Notebook):
+        def measuring_roof(self, device: str) -> None:
+            execute(asked, Notebook(), lambda question: True)
+
+    asked = Request(backend="fake", tests="1.1", output=OUTPUT)
+    with pytest.raises(UserError, match="another run writes"):
+        execute(asked, Other(), lambda question: True)
+    assert [test.status.value for test in load(OUTPUT).tests] == ["ok"]
+    assert os.listdir() == [OUTPUT.name]
 
 
 def test_a_directory_that_is_removed_meanwhile_costs_no_test(script, monkeypatch, tmp_path):
