@@ -1,6 +1,7 @@
 """The measured process: what it says, in which order, and what it never does."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -111,6 +112,25 @@ def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script, tm
     for messages, test in ((first, "1.1"), (second, "1.2")):
         assert [m.test for m in messages if isinstance(m, Finished)] == [test]
         assert messages[-1] == Ended(exit_status=0)
+
+
+def test_what_the_import_printed_is_in_the_log_once(script, tmp_path):
+    script(start="print", tests={"1.1": {"failure": "error"}})
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with Worker(environment, tmp_path / "log") as worker:
+        answers(worker, Job(backend="fake"))
+        assert worker.log_tail() == ["the script says that the framework greets"]
+        answers(worker, JOB)
+        assert "the script says that the framework greets" not in worker.log_tail()
+
+
+def test_a_log_that_takes_no_more_does_not_hide_what_went_wrong(script, tmp_path):
+    script(tests={"1.1": {"failure": "oom"}})
+    with Worker(os.environ, tmp_path / "log") as worker:
+        answers(worker, Job(backend="fake"))
+        resource.prlimit(worker._process.pid, resource.RLIMIT_FSIZE, (0, 0))
+        ended = [m.status for m in answers(worker, JOB) if isinstance(m, Finished)]
+        assert (ended, worker.log_tail()) == ([Status.OOM, Status.OK], [])
 
 
 def test_a_job_that_kills_its_process_leaves_a_worker_that_takes_the_next(script, tmp_path):
