@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from aiscore.errors import UserError
-from aiscore.execution import journal, process, run
+from aiscore.execution import journal, output, process, run
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, read
 from aiscore.execution.process import Worker, Workers, how_it_ended
@@ -249,8 +249,9 @@ def test_a_directory_that_cannot_be_written_is_refused_before_any_work(script):
 
 
 def test_without_a_place_for_logs_nothing_starts(script, monkeypatch):
-    monkeypatch.setattr(tempfile, "mkdtemp", no_room)
-    with pytest.raises(UserError, match="No space left on device"):
+    monkeypatch.setattr(output, "check_writable", lambda directory: None)
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
+    with pytest.raises(UserError, match=r"does not start \(No space left on device\)"):
         start()
 
 
@@ -440,11 +441,21 @@ def test_a_worker_that_ends_as_a_job_begins_costs_this_job_alone(script, kill_wo
     assert statuses(start()) == {"1.1": "crash", "1.2": "crash", "2.1": "ok", "2.2": "ok"}
 
 
-def test_a_log_that_somebody_has_removed_is_no_trouble(script, tmp_path):
-    log = tmp_path / "log"
-    with Worker(os.environ, log) as worker:
-        log.unlink()
-        assert worker.log_tail() == ["unknown: No such file or directory"]
+def test_aiscore_killed_at_once_leaves_nothing_in_the_directory_for_temporary_files(
+    script, monkeypatch, tmp_path
+):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    script(tests={"1.1": {"failure": "hang"}})
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT), "--tests", "1"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        while not JOURNAL.exists():
+            time.sleep(0.01)
+        running.kill()
+    assert os.listdir(tmp_path / "temporary") == []
 
 
 def test_progress_that_nobody_reads_any_more_ends_no_run(script):
