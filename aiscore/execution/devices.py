@@ -38,9 +38,10 @@ def describe_backend(name: str, workers: Workers) -> Ready | Unavailable:
     refusal = f"the {name} backend does not start"
     try:
         worker = workers.ready(name)
-    except OSError as error:  # no memory for a process, no room for its log
+    except OSError as error:
         reason = error.strerror or str(error)
-        raise UserError(f"{refusal} ({reason})", "make room for a process and its log") from error
+        advice = "it needs a process, a few open files, and room for its log in TMPDIR"
+        raise UserError(f"{refusal} ({reason})", advice) from error
     worker.begin(Job(backend=name))
     try:
         answer = worker.receive(START_LIMIT_S)
