@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from aiscore.cli import info
+from aiscore.cli.main import main
 from aiscore.errors import UserError
 from aiscore.execution import journal, output, process, run
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
@@ -24,8 +26,9 @@ from aiscore.execution.journal import Journal, read
 from aiscore.execution.process import Worker, Workers, how_it_ended
 from aiscore.execution.request import Request, request_to_resume
 from aiscore.execution.run import execute
-from aiscore.execution.runner import Observer
+from aiscore.execution.runner import Observer, Runner
 from aiscore.messages import Passes, Phase
+from aiscore.report import text
 from aiscore.report.rows import summary_of
 from aiscore.results.store import load
 from tests.results_factory import at_speed, result
@@ -507,6 +510,37 @@ def test_only_the_first_interrupt_counts():
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_second_interrupt_does_not_cost_the_table(script, capsys, monkeypatch):
+    """The first one ends the run; the second one comes when its result is written."""
+    summed_up = run.summarise
+
+    def summarise_and_interrupt(result):
+        signal.raise_signal(signal.SIGINT)
+        return summed_up(result)
+
+    render = text.render_result
+
+    def interrupt_and_render(result):
+        signal.raise_signal(signal.SIGINT)
+        return render(result)
+
+    monkeypatch.setattr(Runner, "_run_network", lambda runner: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(run, "summarise", summarise_and_interrupt)
+    monkeypatch.setattr(text, "render_result", interrupt_and_render)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["run", "--backend", "fake", "--tests", "1", "-o", str(OUTPUT)]) == 130
+    assert signal.getsignal(signal.SIGINT) is before
+    shown = capsys.readouterr()
+    assert "interrupted" in shown.out
+    assert shown.err.splitlines()[-1] == "aiscore: result file: result.json"
+
+
+def test_sigterm_ends_every_command_as_ctrl_c_does(monkeypatch, capsys):
+    monkeypatch.setattr(info, "examine", lambda: signal.raise_signal(signal.SIGTERM))
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "aiscore: interrupted\n"
 
 
 def test_a_run_in_another_thread_leaves_the_signals_alone(script):

@@ -18,6 +18,7 @@ import click
 
 from aiscore import __version__
 from aiscore.errors import UserError
+from aiscore.execution.interrupts import one_interrupt
 from aiscore.report import escape
 
 COMMANDS = {
@@ -110,9 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     open_closed_streams()
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        with cli.make_context("aiscore", list(arguments), obj=state) as context:
+        with one_interrupt(), cli.make_context("aiscore", list(arguments), obj=state) as context:
             cli.invoke(context)
-        sys.stdout.flush()
+            sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, click.Abort):
