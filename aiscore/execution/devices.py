@@ -20,6 +20,7 @@ from aiscore.spec import Device, DeviceKind
 from aiscore.system import gpu, host
 
 TEST_DOUBLE = "fake"
+LONGEST_LINE = 400  # of a log, in an error
 GPU_INDEX = re.compile(r"gpu:(\d+)")
 
 
@@ -55,7 +56,7 @@ def describe_backend(name: str, workers: Workers) -> Ready | Unavailable:
         problem = f"nothing came for {START_LIMIT_S:g} s"
     except ValueError as error:
         problem = str(error)
-    last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
+    last = "".join(worker.log_tail()[-1:])[-LONGEST_LINE:] or "it printed nothing"
     raise UserError(f"{refusal} ({problem})", f"its last line: {last}")
 
 
