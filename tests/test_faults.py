@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 
 from aiscore.cli import info
@@ -535,6 +536,56 @@ def test_a_second_interrupt_does_not_cost_the_table(script, capsys, monkeypatch)
     shown = capsys.readouterr()
     assert "interrupted" in shown.out
     assert shown.err.splitlines()[-1] == "aiscore: result file: result.json"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("content", "reached"),
+    [({"start": "hang"}, None), ({"roof": {"memory": "hang"}}, "device chosen")],
+    ids=["description", "roof"],
+)
+def test_an_interrupt_before_the_first_test_leaves_nothing(script, content, reached, number):
+    script(**content)
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        if reached:
+            assert reached in running.stderr.readline()
+        workers = children_of(running.pid, 1 if reached is None else 2)
+        running.send_signal(number)
+        assert running.stderr.read() == "aiscore: interrupted\n"
+    assert running.returncode == 130
+    assert all(map(is_gone, workers))
+    assert os.listdir() == []
+
+
+def children_of(pid, count):
+    """The processes below that one, when there are so many."""
+    while len(below := psutil.Process(pid).children(recursive=True)) < count:
+        time.sleep(0.01)
+    return below
+
+
+def is_gone(process):
+    """Whether it has ended; nobody may have asked how yet."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_nothing_that_a_run_opened_stays_open(script, kill_worker):
+    before = os.listdir("/proc/self/fd")
+    script(tests={"1.1": {"failure": "garbage"}, "1.2": {"failure": "kill"}})
+    start()
+    script(start="exit")
+    with pytest.raises(UserError):
+        start()
+    kill_worker(DESCRIPTION, asked=True)
+    with pytest.raises(UserError):
+        start()
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_sigterm_ends_every_command_as_ctrl_c_does(monkeypatch, capsys):

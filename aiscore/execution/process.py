@@ -173,9 +173,10 @@ class Workers:
     def ready(self, backend: str) -> Worker:
         """A worker that has imported the backend's framework, or will, waiting for a job."""
         if self._worker is None or self._backend != backend or self._worker.has_ended():
-            self.end()
-            self._worker = Worker(self._environment)
-            self._backend = backend
+            with uninterrupted():  # a process that nobody knows would not be ended
+                self.end()
+                self._worker = Worker(self._environment)
+                self._backend = backend
         return self._worker
 
     def await_end(self) -> None:
