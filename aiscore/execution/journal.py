@@ -16,6 +16,7 @@ from typing import BinaryIO, TypeVar
 from pydantic import ValidationError
 
 from aiscore.errors import UserError
+from aiscore.execution.interrupts import uninterrupted
 from aiscore.execution.rounds import Key, join, key
 from aiscore.results import store, sweep_store
 from aiscore.results.model import Result, TestRecord
@@ -186,7 +187,7 @@ def _whole_lines(path: Path) -> list[str]:
 
 def _take_place(part: Path, path: Path) -> None:
     """Renames; raises BlockingIOError if another run has that place, or was quicker to take it."""
-    with path.open("ab") as older:
+    with uninterrupted(), path.open("ab") as older:  # which makes an empty one if there is none
         _lock(older)
         if not (path.exists() and os.path.samestat(os.fstat(older.fileno()), path.stat())):
             raise BlockingIOError
