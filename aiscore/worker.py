@@ -17,6 +17,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import Queue
@@ -122,6 +123,7 @@ def _in_own_process(work: Callable[[], None]) -> int:
     watched, held = os.pipe()  # ends for the process below when this one ends
     told_to_end = threading.Event()
     default = signal.signal(signal.SIGTERM, lambda *_: told_to_end.set())
+    _flush()  # else the process below prints it once more
     with warnings.catch_warnings():
         # The other threads wait: one for jobs, those of the libraries for work.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -146,11 +148,22 @@ def _work_and_end(work: Callable[[], None]) -> NoReturn:
         work()
         status = 0
     except BaseException:
-        traceback.print_exc()  # into the log
+        _log_error()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         os._exit(status)  # a framework's own end takes seconds, and nothing is left to be written
+
+
+def _log_error() -> None:
+    """The error that is being handled, of which the parent keeps the end."""
+    with suppress(OSError):  # the log has no room for it, which must not hide what it was
+        traceback.print_exc()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
 
 
 def find(asked: Device, seen: tuple[Device, ...]) -> Device | None:
@@ -206,7 +219,7 @@ class NetworkRun:
                 return Finished(test=test.id, status=Status.UNSUPPORTED, error_message=reason)
             return self._measure(trial)
         except Exception as error:
-            traceback.print_exc()  # into the log, of which the parent keeps the end
+            _log_error()
             if _is_unwritten(error, test):
                 message = f"{test.title} is not written yet"
                 return Finished(test=test.id, status=Status.UNSUPPORTED, error_message=message)
@@ -289,7 +302,7 @@ class NetworkRun:
         try:
             return self.session.operations(batch)
         except Exception:  # the test itself is done, and well
-            traceback.print_exc()
+            _log_error()
             return None
 
     def _close(self) -> None:
@@ -299,7 +312,7 @@ class NetworkRun:
         try:
             session.close()
         except Exception:  # after an error the framework may be beyond closing
-            traceback.print_exc()
+            _log_error()
 
 
 def defect(output: np.ndarray, test: TestSpec) -> str | None:

@@ -221,9 +221,9 @@ def test_each_protocol_has_a_table_of_its_own():
 
 
 def test_what_could_not_be_measured_is_said_and_harmless():
-    lost = RoofRecord(probes=[], problem="the worker ended\x1b[2J with exit status -9")
+    lost = RoofRecord(probes=[], problem="the worker was\x1b[2J ended by SIGKILL")
     text = render_result(under_roof(result(at_speed(only=["1.1"])), lost))
-    assert "Roof     the worker ended\\x1b[2J with exit status -9" in text
+    assert "Roof     the worker was\\x1b[2J ended by SIGKILL" in text
     assert "bound by" in text
 
 
@@ -253,7 +253,7 @@ def test_a_roof_that_cannot_be_measured_does_not_end_the_run(script, tmp_path: P
     made = execute(request, Observer(), lambda question: False).result
     assert [test.status for test in made.tests] == [Status.OK]
     assert made.roof is not None
-    assert (len(made.roof.probes), made.roof.problem) == (2, "the worker ended with exit status -6")
+    assert (len(made.roof.probes), made.roof.problem) == (2, "the worker was ended by SIGABRT")
 
 
 def test_the_document(tmp_path: Path):

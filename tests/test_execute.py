@@ -358,6 +358,14 @@ def test_a_missing_framework_is_an_error_that_says_what_to_install(script):
     assert os.listdir() == []
 
 
+def test_a_last_line_without_an_end_is_cut(script, monkeypatch):
+    monkeypatch.setattr(Worker, "log_tail", lambda worker: ["x" * 60_000 + " in vain"])
+    script(start="exit")
+    with pytest.raises(UserError, match=r"in vain$") as caught:
+        run("1.1")
+    assert len(str(caught.value)) < 600
+
+
 def test_a_backend_that_does_not_start_is_an_error_with_its_last_line(script):
     script(start="exit")
     with pytest.raises(UserError, match=r"does not start.*the script says"):

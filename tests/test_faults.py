@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import resource
 import shutil
 import signal
@@ -9,20 +10,26 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 
+from aiscore.cli import info
+from aiscore.cli.main import main
 from aiscore.errors import UserError
-from aiscore.execution import journal, process, run
+from aiscore.execution import journal, output, process, run
 from aiscore.execution.interrupts import one_interrupt, uninterrupted
 from aiscore.execution.journal import Journal, read
-from aiscore.execution.process import Worker
+from aiscore.execution.process import Worker, Workers, how_it_ended
 from aiscore.execution.request import Request, request_to_resume
 from aiscore.execution.run import execute
-from aiscore.execution.runner import Observer
+from aiscore.execution.runner import Observer, Runner
 from aiscore.messages import Passes, Phase
+from aiscore.report import text
 from aiscore.report.rows import summary_of
 from aiscore.results.store import load
 from tests.results_factory import at_speed, result
@@ -162,6 +169,53 @@ def test_a_result_that_its_disk_does_not_take_at_all_goes_elsewhere(script, monk
     assert load(place) == outcome.result
 
 
+def runs_at_once(count, *options):
+    """Their exit codes and last lines."""
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [*RUN, "--tests", "1", *options],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for _ in range(count)
+        ]
+        errors = [run.communicate()[1].splitlines()[-1] for run in running]
+        return [(run.returncode, error) for run, error in zip(running, errors, strict=True)]
+
+
+def test_runs_at_once_in_one_directory_have_a_file_each(script):
+    ends = runs_at_once(4)
+    places = {Path(line.removeprefix("aiscore: result file: ")) for _, line in ends}
+    assert [status for status, _ in ends] == 4 * [0]
+    assert len({load(place).run.id for place in places}) == 4
+
+
+def test_of_runs_at_once_with_one_file_the_first_has_it(script):
+    first, *others = sorted(runs_at_once(3, "-o", str(OUTPUT)))
+    assert first == (0, "aiscore: result file: result.json")
+    for status, error in others:  # refused while the first one writes, or after
+        assert status == 2
+        assert re.match(r"aiscore: error: (another run writes|result.json exists already)", error)
+    assert os.listdir() == [OUTPUT.name]
+
+
+def test_a_result_that_another_run_wrote_meanwhile_is_not_overwritten(script):
+    class Other(Notebook):
+        def measuring_roof(self, device: str) -> None:
+            execute(asked, Notebook(), lambda question: True)
+
+    asked = Request(backend="fake", tests="1.1", output=OUTPUT)
+    with pytest.raises(UserError, match="another run writes"):
+        execute(asked, Other(), lambda question: True)
+    assert [test.status.value for test in load(OUTPUT).tests] == ["ok"]
+    assert os.listdir() == [OUTPUT.name]
+
+
 def test_a_directory_that_is_removed_meanwhile_costs_no_test(script, monkeypatch, tmp_path):
     class Remover(Notebook):
         def ended(self, record) -> None:
@@ -199,8 +253,9 @@ def test_a_directory_that_cannot_be_written_is_refused_before_any_work(script):
 
 
 def test_without_a_place_for_logs_nothing_starts(script, monkeypatch):
-    monkeypatch.setattr(tempfile, "mkdtemp", no_room)
-    with pytest.raises(UserError, match="No space left on device"):
+    monkeypatch.setattr(output, "check_writable", lambda directory: None)
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
+    with pytest.raises(UserError, match=r"does not start \(No space left on device\)"):
         start()
 
 
@@ -323,11 +378,88 @@ def test_a_worker_that_cannot_be_started_fails_its_tests(script, monkeypatch):
     assert outcome.result.tests[1].error.message == "No space left on device"
 
 
-def test_a_log_that_somebody_has_removed_is_no_trouble(script, tmp_path):
-    log = tmp_path / "log"
-    with Worker(os.environ, log) as worker:
-        log.unlink()
-        assert worker.log_tail() == ["unknown: No such file or directory"]
+DESCRIPTION, ROOF, FIRST, SECOND = 1, 2, 3, 4  # the jobs of a run
+
+
+@pytest.fixture
+def kill_worker(monkeypatch):
+    """Kills the worker of that job, before it is asked for or only then."""
+
+    def prepare(job: int, *, asked: bool) -> None:
+        ready, workers_of_jobs = Workers.ready, []
+
+        def ready_and_killed(workers: Workers, backend: str) -> Worker:
+            worker = ready(workers, backend)
+            workers_of_jobs.append(worker)
+            if len(workers_of_jobs) != job:
+                return worker
+            os.kill(worker._process.pid, signal.SIGKILL)
+            while not worker.has_ended():
+                time.sleep(0.01)
+            return worker if asked else ready(workers, backend)
+
+        monkeypatch.setattr(Workers, "ready", ready_and_killed)
+
+    return prepare
+
+
+@pytest.mark.parametrize("job", [DESCRIPTION, ROOF, FIRST, SECOND])
+def test_a_worker_that_ends_while_it_has_no_job_costs_nothing(script, kill_worker, job):
+    kill_worker(job, asked=False)
+    outcome = start()
+    assert outcome.result.roof is not None
+    assert outcome.result.roof.problem is None
+    assert set(statuses(outcome).values()) == {"ok"}
+
+
+def test_a_worker_that_ends_as_it_is_asked_what_it_sees_is_an_error(script, kill_worker):
+    kill_worker(DESCRIPTION, asked=True)
+    with pytest.raises(UserError, match=r"does not start \(its process was ended by SIGKILL\)"):
+        start()
+
+
+def test_a_worker_that_cannot_be_started_to_say_what_it_sees_is_an_error(script, monkeypatch):
+    monkeypatch.setattr(process.subprocess, "Popen", no_room)
+    with pytest.raises(UserError, match=r"fake backend does not start \(No space left on device\)"):
+        start()
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(signal.SIGKILL, "SIGKILL"), (signal.SIGRTMIN + 6, "SIGRTMIN+6")],
+)
+def test_every_signal_has_a_name(number, name):
+    assert how_it_ended(-number) == f"was ended by {name}"
+
+
+def test_a_worker_that_ends_as_the_roof_begins_costs_the_roof(script, kill_worker):
+    kill_worker(ROOF, asked=True)
+    outcome = start()
+    assert outcome.result.roof is not None
+    assert outcome.result.roof.problem == "the worker was ended by SIGKILL"
+    assert set(statuses(outcome).values()) == {"ok"}
+
+
+def test_a_worker_that_ends_as_a_job_begins_costs_this_job_alone(script, kill_worker):
+    kill_worker(FIRST, asked=True)
+    assert statuses(start()) == {"1.1": "crash", "1.2": "crash", "2.1": "ok", "2.2": "ok"}
+
+
+def test_aiscore_killed_at_once_leaves_nothing_in_the_directory_for_temporary_files(
+    script, monkeypatch, tmp_path
+):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    script(tests={"1.1": {"failure": "hang"}})
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT), "--tests", "1"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        while not JOURNAL.exists():
+            time.sleep(0.01)
+        running.kill()
+    assert os.listdir(tmp_path / "temporary") == []
 
 
 def test_progress_that_nobody_reads_any_more_ends_no_run(script):
@@ -379,6 +511,87 @@ def test_only_the_first_interrupt_counts():
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_second_interrupt_does_not_cost_the_table(script, capsys, monkeypatch):
+    """The first one ends the run; the second one comes when its result is written."""
+    summed_up = run.summarise
+
+    def summarise_and_interrupt(result):
+        signal.raise_signal(signal.SIGINT)
+        return summed_up(result)
+
+    render = text.render_result
+
+    def interrupt_and_render(result):
+        signal.raise_signal(signal.SIGINT)
+        return render(result)
+
+    monkeypatch.setattr(Runner, "_run_network", lambda runner: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(run, "summarise", summarise_and_interrupt)
+    monkeypatch.setattr(text, "render_result", interrupt_and_render)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["run", "--backend", "fake", "--tests", "1", "-o", str(OUTPUT)]) == 130
+    assert signal.getsignal(signal.SIGINT) is before
+    shown = capsys.readouterr()
+    assert "interrupted" in shown.out
+    assert shown.err.splitlines()[-1] == "aiscore: result file: result.json"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("content", "reached"),
+    [({"start": "hang"}, None), ({"roof": {"memory": "hang"}}, "device chosen")],
+    ids=["description", "roof"],
+)
+def test_an_interrupt_before_the_first_test_leaves_nothing(script, content, reached, number):
+    script(**content)
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT)], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        if reached:
+            assert reached in running.stderr.readline()
+        workers = children_of(running.pid, 1 if reached is None else 2)
+        running.send_signal(number)
+        assert running.stderr.read() == "aiscore: interrupted\n"
+    assert running.returncode == 130
+    assert all(map(is_gone, workers))
+    assert os.listdir() == []
+
+
+def children_of(pid, count):
+    """The processes below that one, when there are so many."""
+    while len(below := psutil.Process(pid).children(recursive=True)) < count:
+        time.sleep(0.01)
+    return below
+
+
+def is_gone(process):
+    """Whether it has ended; nobody may have asked how yet."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_nothing_that_a_run_opened_stays_open(script, kill_worker):
+    before = os.listdir("/proc/self/fd")
+    script(tests={"1.1": {"failure": "garbage"}, "1.2": {"failure": "kill"}})
+    start()
+    script(start="exit")
+    with pytest.raises(UserError):
+        start()
+    kill_worker(DESCRIPTION, asked=True)
+    with pytest.raises(UserError):
+        start()
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_sigterm_ends_every_command_as_ctrl_c_does(monkeypatch, capsys):
+    monkeypatch.setattr(info, "examine", lambda: signal.raise_signal(signal.SIGTERM))
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "aiscore: interrupted\n"
 
 
 def test_a_run_in_another_thread_leaves_the_signals_alone(script):

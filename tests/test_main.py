@@ -12,7 +12,8 @@ import aiscore
 from aiscore.cli import main as main_module
 from aiscore.cli.main import COMMANDS, main, module_of
 from aiscore.errors import UserError
-from aiscore.results.store import save
+from aiscore.results.store import load, save
+from aiscore.spec import Status
 from tests.results_factory import record, result
 from workloads.suite import FULL
 
@@ -148,6 +149,14 @@ def test_a_reader_that_has_read_enough_is_no_error():
     process.stdout.close()  # long before the help is written
     with process:
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_run_without_standard_streams_writes_its_result(script, closed):
+    command = f"{sys.executable} -m aiscore run --backend fake --tests 1.1 -o result.json {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, "error" in done.stderr) == (0, False)
+    assert load(Path("result.json")).tests[0].status is Status.OK
 
 
 def test_the_package_offers_run_and_load():

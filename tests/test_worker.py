@@ -1,6 +1,7 @@
 """The measured process: what it says, in which order, and what it never does."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -29,12 +30,12 @@ LIMIT_S = 60
 
 
 @pytest.fixture
-def listen(script, tmp_path):
+def listen(script):
     """Everything that a worker says of a job, and its exit status."""
 
     def run(job):
         messages = []
-        with Worker(os.environ, tmp_path / "log") as worker:
+        with Worker(os.environ) as worker:
             worker.begin(job)
             while (message := worker.receive(LIMIT_S)) is not None:
                 if isinstance(message, Ended):
@@ -103,8 +104,8 @@ def answers(worker, job):
     return messages
 
 
-def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script, tmp_path):
-    with Worker(os.environ, tmp_path / "log") as worker:
+def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script):
+    with Worker(os.environ) as worker:
         first, second = (answers(worker, replace(JOB, trials=(trial,))) for trial in JOB.trials)
     assert first[0].pid != second[0].pid
     assert first[0].import_s == second[0].import_s, "it imports once"
@@ -113,9 +114,28 @@ def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script, tm
         assert messages[-1] == Ended(exit_status=0)
 
 
-def test_a_job_that_kills_its_process_leaves_a_worker_that_takes_the_next(script, tmp_path):
+def test_what_the_import_printed_is_in_the_log_once(script):
+    script(start="print", tests={"1.1": {"failure": "error"}})
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with Worker(environment) as worker:
+        answers(worker, Job(backend="fake"))
+        assert worker.log_tail() == ["the script says that the framework greets"]
+        answers(worker, JOB)
+        assert "the script says that the framework greets" not in worker.log_tail()
+
+
+def test_a_log_that_takes_no_more_does_not_hide_what_went_wrong(script):
+    script(tests={"1.1": {"failure": "oom"}})
+    with Worker(os.environ) as worker:
+        answers(worker, Job(backend="fake"))
+        resource.prlimit(worker._process.pid, resource.RLIMIT_FSIZE, (0, 0))
+        ended = [m.status for m in answers(worker, JOB) if isinstance(m, Finished)]
+        assert (ended, worker.log_tail()) == ([Status.OOM, Status.OK], [])
+
+
+def test_a_job_that_kills_its_process_leaves_a_worker_that_takes_the_next(script):
     script(tests={"1.1": {"failure": "segfault"}})
-    with Worker(os.environ, tmp_path / "log") as worker:
+    with Worker(os.environ) as worker:
         assert answers(worker, JOB)[-1] == Ended(exit_status=-signal.SIGSEGV)
         assert any("Segmentation fault" in line for line in worker.log_tail())
         assert answers(worker, replace(JOB, trials=JOB.trials[1:]))[-1] == Ended(exit_status=0)
@@ -131,9 +151,9 @@ def hang(worker):
     return psutil.Process(ready.pid)
 
 
-def test_the_process_that_does_the_job_ends_with_the_worker(script, tmp_path):
+def test_the_process_that_does_the_job_ends_with_the_worker(script):
     script(tests={"1.1": {"failure": "hang"}})
-    with Worker(os.environ, tmp_path / "log") as worker:
+    with Worker(os.environ) as worker:
         process = hang(worker)
         process.parent().kill()
         assert worker.receive(LIMIT_S) is None
@@ -141,17 +161,17 @@ def test_the_process_that_does_the_job_ends_with_the_worker(script, tmp_path):
         assert worker.wait() == -signal.SIGKILL
 
 
-def test_a_worker_is_ended_with_the_process_that_does_its_job(script, tmp_path):
+def test_a_worker_is_ended_with_the_process_that_does_its_job(script):
     script(tests={"1.1": {"failure": "hang"}})
-    with Worker(os.environ, tmp_path / "log") as worker:
+    with Worker(os.environ) as worker:
         process = hang(worker)
         both = [process, process.parent()]
     assert psutil.wait_procs(both, timeout=LIMIT_S)[1] == []
 
 
-def test_silence_has_a_limit(script, tmp_path):
+def test_silence_has_a_limit(script):
     script(start="hang")
-    with Worker(os.environ, tmp_path / "log") as worker:
+    with Worker(os.environ) as worker:
         worker.begin(JOB)
         with pytest.raises(Silence):
             worker.receive(0.01)

@@ -7,7 +7,7 @@ comparable with the leaderboard, and ``--help`` does not name it.
 The environment variable ``AISCORE_FAKE_SCRIPT`` names a JSON file, all of it
 optional::
 
-    {"start": "exit" | "hang" | "missing",        what happens instead of a start
+    {"start": "exit" | "hang" | "missing" | "print",  what its start does
      "devices": [{"kind": "gpu", "index": 0, "name": "...", "uuid": "..."}],
      "software": {"fake": "1"},
      "roof": {"fp16": 4e13, "memory": 1e12},       changes of RATES; a failure of IN_A_PASS
@@ -129,6 +129,8 @@ class FakeBackend:
                 os._exit(1)
             case "hang":
                 _hang()
+            case "print":
+                print("the script says that the framework greets")
             case "missing":
                 raise MissingFramework("Fakework", "pip install fakework")
 

@@ -18,6 +18,7 @@ import click
 
 from aiscore import __version__
 from aiscore.errors import UserError
+from aiscore.execution.interrupts import one_interrupt
 from aiscore.report import escape
 
 COMMANDS = {
@@ -107,11 +108,12 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; its exit code: 0, 1 a finding, 2 an error, 130 interrupted."""
     state = State()
+    open_closed_streams()
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        with cli.make_context("aiscore", list(arguments), obj=state) as context:
+        with one_interrupt(), cli.make_context("aiscore", list(arguments), obj=state) as context:
             cli.invoke(context)
-        sys.stdout.flush()
+            sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -144,6 +146,13 @@ def _report(state: State, problem: str, advice: str, exit_code: int = 2) -> int:
     line = f"{problem.rstrip('.')}; {advice}" if advice else problem
     click.echo(f"aiscore: error: {escape.terminal(line)}", err=True)
     return exit_code
+
+
+def open_closed_streams() -> None:
+    """What the caller has closed leads nowhere; else the next file takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  open to the end
 
 
 def discard(stream: TextIO) -> None:

@@ -7,12 +7,20 @@ from dataclasses import replace
 
 from aiscore.backends import base
 from aiscore.errors import UserError
-from aiscore.execution.process import START_LIMIT_S, Silence, Workers, worker_environment
-from aiscore.messages import Job, Ready, Unavailable
+from aiscore.execution.process import (
+    START_LIMIT_S,
+    Silence,
+    Worker,
+    Workers,
+    how_it_ended,
+    worker_environment,
+)
+from aiscore.messages import Ended, Job, Message, Ready, Unavailable
 from aiscore.spec import Device, DeviceKind
 from aiscore.system import gpu, host
 
 TEST_DOUBLE = "fake"
+LONGEST_LINE = 400  # of a log, in an error
 GPU_INDEX = re.compile(r"gpu:(\d+)")
 
 
@@ -28,7 +36,13 @@ def describe_backend(name: str, workers: Workers) -> Ready | Unavailable:
     """
     if name not in base.names():
         raise UserError(f"there is no backend {name!r}", f"there are: {_list(offered_backends())}")
-    worker = workers.ready(name)
+    refusal = f"the {name} backend does not start"
+    try:
+        worker = workers.ready(name)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        advice = "it needs a process, a few open files, and room for its log in TMPDIR"
+        raise UserError(f"{refusal} ({reason})", advice) from error
     worker.begin(Job(backend=name))
     try:
         answer = worker.receive(START_LIMIT_S)
@@ -37,13 +51,23 @@ def describe_backend(name: str, workers: Workers) -> Ready | Unavailable:
         if isinstance(answer, Ready):
             workers.await_end()
             return replace(answer, devices=_identify(answer.devices))
-        problem = f"exit status {worker.wait()}" if answer is None else str(answer)
+        problem = _problem(answer, worker)
     except Silence:
         problem = f"nothing came for {START_LIMIT_S:g} s"
     except ValueError as error:
         problem = str(error)
-    last = "".join(worker.log_tail()[-1:]) or "it printed nothing"
-    raise UserError(f"the {name} backend does not start ({problem})", f"its last line: {last}")
+    last = "".join(worker.log_tail()[-1:])[-LONGEST_LINE:] or "it printed nothing"
+    raise UserError(f"{refusal} ({problem})", f"its last line: {last}")
+
+
+def _problem(answer: Message | None, worker: Worker) -> str:
+    match answer:
+        case None:
+            return f"its process {how_it_ended(worker.wait())}"
+        case Ended(exit_status=status):
+            return f"its process {how_it_ended(status)}"
+        case message:
+            return f"it spoke out of turn: {message}"
 
 
 def choose_device(text: str, devices: tuple[Device, ...]) -> Device:

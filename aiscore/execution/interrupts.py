@@ -14,15 +14,17 @@ class _State:
 
     blocks = 0  # that put an interrupt off, one within the other
     waiting: str | None = None
+    handled = False  # by the outermost one_interrupt
 
 
 @contextmanager
 def one_interrupt() -> Iterator[None]:
     """The first Ctrl-C or SIGTERM raises KeyboardInterrupt, which names it; others are ignored.
 
-    Outside the main thread, which alone receives them, it changes nothing.
+    Within another one, and outside the main thread, which alone receives them, it
+    changes nothing.
     """
-    if not _is_main_thread():
+    if _State.handled or not _is_main_thread():
         yield
         return
 
@@ -34,12 +36,13 @@ def one_interrupt() -> Iterator[None]:
             _raise_waiting()
 
     before = {number: signal.signal(number, raise_once) for number in NAMES}
+    _State.handled = True
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        _State.waiting = None
+        _State.waiting, _State.handled = None, False
 
 
 @contextmanager

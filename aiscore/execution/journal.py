@@ -9,12 +9,14 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
 from aiscore.errors import UserError
+from aiscore.execution.interrupts import uninterrupted
 from aiscore.execution.rounds import Key, join, key
 from aiscore.results import store, sweep_store
 from aiscore.results.model import Result, TestRecord
@@ -33,7 +35,8 @@ class Journal:
     """An open journal, locked. Every line is on disk when its call returns.
 
     It takes the place of an older one only when its first lines, the header and
-    the tests that are done, are on disk; raises OSError if that fails.
+    the tests that are done, are on disk; raises OSError if that fails, and
+    BlockingIOError if a run still writes the older one.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class Journal:
         try:
             _lock(self._file)
             self._write()
-            os.replace(part, path)
+            _take_place(part, path)
         except BaseException:
             self._file.close()
             part.unlink(missing_ok=True)
@@ -87,14 +90,45 @@ class Journal:
         self._unwritten.clear()
 
 
-def open_journal(path: Path, header: Result | Sweep, records: Iterable[TestRecord]) -> Journal:
-    """The journal of the file of that path; raises UserError if there can be none."""
-    try:
-        path.parent.mkdir(exist_ok=True)
-        return Journal(journal_path(path), header, records)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write {path}: {reason}", "choose another place") from error
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The path of a result to be, and the file that was there when it was looked at."""
+
+    path: Path
+    file: tuple[int, int] | None
+
+    @classmethod
+    def at(cls, path: Path) -> "Place":
+        """As it is now."""
+        try:
+            found = path.stat()
+        except OSError:
+            return cls(path, None)
+        return cls(path, (found.st_ino, found.st_mtime_ns))
+
+
+def open_journal(
+    places: Iterable[Place], header: Result | Sweep, records: Iterable[TestRecord]
+) -> tuple[Path, Journal]:
+    """The path of the first place where no other run writes or has written, and its journal.
+
+    Raises UserError if there can be none.
+    """
+    taken = None
+    for place in places:
+        taken = place.path
+        try:
+            taken.parent.mkdir(exist_ok=True)
+            journal = Journal(journal_path(taken), header, records)
+        except BlockingIOError:
+            continue
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise UserError(f"cannot write {taken}: {reason}", "choose another place") from error
+        if Place.at(taken) == place:  # another run's journal goes when its result is written
+            return taken, journal
+        journal.remove()
+    raise UserError(f"another run writes {taken}", "choose another place, or run it again later")
 
 
 def read(path: Path) -> Result:
@@ -149,6 +183,15 @@ def _whole_lines(path: Path) -> list[str]:
     if not lines:
         raise UserError(f"{path} was cut off before its first test", advice)
     return lines
+
+
+def _take_place(part: Path, path: Path) -> None:
+    """Renames; raises BlockingIOError if another run has that place, or was quicker to take it."""
+    with uninterrupted(), path.open("ab") as older:  # which makes an empty one if there is none
+        _lock(older)
+        if not (path.exists() and os.path.samestat(os.fstat(older.fileno()), path.stat())):
+            raise BlockingIOError
+        os.replace(part, path)
 
 
 def _lock(file: BinaryIO) -> None:

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from aiscore.errors import UserError
-from aiscore.execution.journal import journal_path
+from aiscore.execution.journal import Place, journal_path
 
 DIRECTORY = Path("aiscore-results")
 
@@ -16,15 +16,21 @@ Confirm = Callable[[str], bool]
 """Asks the user a question; no terminal, no consent."""
 
 
-def default_path(started: datetime, device_name: str) -> Path:
+def asked_place(path: Path | None) -> list[Place]:
+    """The place of that path, as it is before the run."""
+    return [] if path is None else [Place.at(path)]
+
+
+def default_places(started: datetime, device_name: str) -> Iterator[Place]:
     """``aiscore-results/<UTC time>-<device>.json`` in the current directory.
 
-    Numbered where there is one of that name: clocks are set back.
+    Numbered, without those that there are: clocks are set back, and several runs
+    begin at once.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", device_name.lower()).strip("-") or "device"
     name = f"{started:%Y%m%dT%H%M%SZ}-{slug}"
     paths = (DIRECTORY / f"{name}{suffix}.json" for suffix in _suffixes())
-    return next(path for path in paths if not (path.exists() or journal_path(path).exists()))
+    return (Place.at(path) for path in paths if not (path.exists() or journal_path(path).exists()))
 
 
 def _suffixes() -> Iterator[str]:

@@ -8,12 +8,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
-from aiscore.errors import UserError
 from aiscore.execution.interrupts import uninterrupted
 from aiscore.messages import Ended, Job, Message, decode
 from aiscore.spec import Device, DeviceKind, Options
@@ -22,7 +20,6 @@ START_LIMIT_S = 300.0  # importing a framework from a cold network disk takes mi
 SILENCE_LIMIT_S = 1800.0  # one pass of the largest test on a slow CPU takes minutes
 GRACE_S = 10.0
 LOOK_EVERY_S = 0.02  # whether a worker that was told to end has done so
-LOG = "worker.log"
 LOG_LINES = 50
 LOG_TAIL_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 16
@@ -37,30 +34,29 @@ class Worker:
     """A running worker in a session of its own; leaving the context ends it.
 
     It does one job at a time, each in a new process of its group. Whatever the
-    framework prints goes to ``log``.
+    framework prints goes to a log without a name, of which nothing can remain.
     """
 
-    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
-        self._log = log
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._log_begin = 0
         self._buffer = b""
-        self._answers, answers_end = os.pipe()
-        try:
-            with log.open("wb") as output:
+        with ExitStack() as files:
+            self._log = files.enter_context(tempfile.TemporaryFile(buffering=0))
+            self._answers, answers_end = os.pipe()
+            files.callback(os.close, self._answers)
+            try:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "aiscore.worker", str(answers_end)],
                     stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=output,
+                    stdout=self._log,
+                    stderr=self._log,
                     env=dict(environment),
                     pass_fds=[answers_end],
                     start_new_session=True,
                 )
-        except BaseException:
-            os.close(self._answers)
-            raise
-        finally:
-            os.close(answers_end)
+            finally:
+                os.close(answers_end)
+            self._files = files.pop_all()
 
     def begin(self, job: Job) -> None:
         """Gives it a job, its first one or one after the last has ended."""
@@ -103,27 +99,27 @@ class Worker:
 
     def log_tail(self) -> list[str]:
         """The last lines that it printed since its job began."""
-        try:
-            with self._log.open("rb") as log:
-                size = log.seek(0, os.SEEK_END)
-                log.seek(max(self._log_begin, size - LOG_TAIL_BYTES))
-                return log.read().decode(errors="replace").splitlines()[-LOG_LINES:]
-        except OSError as error:  # somebody has tidied up
-            return [f"unknown: {error.strerror}"]
+        size = self._log_size()
+        begin = max(self._log_begin, size - LOG_TAIL_BYTES)
+        # Read by place: the worker writes where the file's own position is.
+        tail = os.pread(self._log.fileno(), size - begin, begin)
+        return tail.decode(errors="replace").splitlines()[-LOG_LINES:]
 
     def _log_size(self) -> int:
-        try:
-            return self._log.stat().st_size
-        except OSError:
-            return 0
+        return os.fstat(self._log.fileno()).st_size
 
     def end(self) -> None:
         """Ends its group."""
         self._terminate()
         self._reap()
+        self._files.close()
         if self._process.stdin is not None:
-            self._process.stdin.close()
-        os.close(self._answers)
+            with suppress(BrokenPipeError):  # a job that it was dead for is written once more
+                self._process.stdin.close()
+
+    def has_ended(self) -> bool:
+        """Whether it takes no more jobs."""
+        return self._exits_within(0)
 
     def __enter__(self) -> Self:
         return self
@@ -169,19 +165,18 @@ class Worker:
 class Workers:
     """The one worker that runs now, if any does: made when a job needs its backend."""
 
-    def __init__(self, environment: Mapping[str, str], logs: Path) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
-        self._logs = logs
         self._worker: Worker | None = None
         self._backend = ""
 
     def ready(self, backend: str) -> Worker:
         """A worker that has imported the backend's framework, or will, waiting for a job."""
-        if self._backend != backend:
-            self.end()
-        if self._worker is None:
-            self._worker = Worker(self._environment, self._logs / LOG)
-            self._backend = backend
+        if self._worker is None or self._backend != backend or self._worker.has_ended():
+            with uninterrupted():  # a process that nobody knows would not be ended
+                self.end()
+                self._worker = Worker(self._environment)
+                self._backend = backend
         return self._worker
 
     def await_end(self) -> None:
@@ -203,29 +198,29 @@ class Workers:
                 worker.end()
 
 
+def how_it_ended(exit_status: int) -> str:
+    """What became of a process, in words that follow its name."""
+    if exit_status >= 0:
+        return f"ended with exit status {exit_status}"
+    return f"was ended by {signal_name(-exit_status)}"
+
+
+def signal_name(number: int) -> str:
+    """Those for real time have no names of their own but the first and the last."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
 @contextmanager
 def open_workers(caller: Mapping[str, str]) -> Iterator[Workers]:
-    """Workers in the caller's environment, ended and their logs deleted with the context."""
-    with log_directory() as logs:
-        workers = Workers(worker_environment(caller), logs)
-        try:
-            yield workers
-        finally:
-            workers.end()
-
-
-@contextmanager
-def log_directory() -> Iterator[Path]:
-    """A directory for the logs of workers, which goes with its end."""
+    """Workers in the caller's environment, ended with the context."""
+    workers = Workers(worker_environment(caller))
     try:
-        directory = tempfile.TemporaryDirectory(prefix="aiscore-", ignore_cleanup_errors=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(
-            f"there is no place for the workers' logs: {reason}", "set TMPDIR to a directory"
-        ) from error
-    with directory as name:
-        yield Path(name)
+        yield workers
+    finally:
+        workers.end()
 
 
 def worker_environment(caller: Mapping[str, str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
-from aiscore.execution.process import START_LIMIT_S, Silence, Worker, Workers
+from aiscore.execution.process import START_LIMIT_S, Silence, Worker, Workers, how_it_ended
 from aiscore.messages import Ended, Job, Probed, Ready, Unavailable
 from aiscore.results.model import ProbeRecord, RoofRecord
 
@@ -40,10 +40,10 @@ def _listen(worker: Worker, silence_limit_s: float) -> Iterator[Probed]:
             case Ended(exit_status=0):
                 return
             case Ended(exit_status=status):
-                raise ValueError(f"the worker ended with exit status {status}")
+                raise ValueError(f"the worker {how_it_ended(status)}")
             case Unavailable(reason=reason, advice=advice):
                 raise ValueError(f"{reason}: {advice}")
             case None:
-                raise ValueError(f"the worker ended with exit status {worker.wait()}")
+                raise ValueError(f"the worker {how_it_ended(worker.wait())}")
             case message:
                 raise ValueError(f"the worker spoke out of turn: {message}")

@@ -15,10 +15,11 @@ from aiscore.execution.memory import shortage
 from aiscore.execution.output import (
     DIRECTORY,
     Confirm,
+    asked_place,
     check_directory,
     check_file,
     check_writable,
-    default_path,
+    default_places,
 )
 from aiscore.execution.plan import Plan, make_plan
 from aiscore.execution.process import SILENCE_LIMIT_S, Workers, job_environment, open_workers
@@ -68,6 +69,7 @@ def execute(
             protocols=PROTOCOLS[request.protocol],
         )
         unfinished, missing = request.unfinished, None
+        asked = asked_place(unfinished.path if unfinished else request.output)
         if unfinished is not None:
             unfinished.require_selection(plan)
             check_writable(unfinished.path.parent)
@@ -81,11 +83,11 @@ def execute(
 
         now = datetime.now(UTC)
         device, header = set_up(request, plan, now, observer, workers)
-        path = request.output or default_path(now, device.name)
+        places = asked or default_places(now, device.name)
         records: dict[Key, TestRecord] = {}
         if unfinished is not None and missing is not None:
             unfinished.require_same(header)
-            path, header, records = unfinished.path, unfinished.header(header), unfinished.done
+            header, records = unfinished.header(header), unfinished.done
             done = len(plan.trials) - len(missing[1].trials)
             observer.note(f"{done} of {len(plan.trials)} tests are done already")
         job = Job(
@@ -99,10 +101,8 @@ def execute(
         )
         header = _with_roof(header, job, observer, workers)
 
-        with (
-            open_monitor(device) as monitor,
-            closing(open_journal(path, header, records.values())) as journal,
-        ):
+        path, opened = open_journal(places, header, records.values())
+        with closing(opened) as journal, open_monitor(device) as monitor:
             begin = time.monotonic()
             interrupted = _run_rounds(
                 plan,

@@ -6,7 +6,6 @@ those that are left follow in a new process. Nothing here knows a backend or a
 network.
 """
 
-import signal
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,7 +16,15 @@ from typing import Protocol
 
 from aiscore.execution.interrupts import uninterrupted
 from aiscore.execution.memory import Shortage
-from aiscore.execution.process import SILENCE_LIMIT_S, START_LIMIT_S, Silence, Worker, Workers
+from aiscore.execution.process import (
+    SILENCE_LIMIT_S,
+    START_LIMIT_S,
+    Silence,
+    Worker,
+    Workers,
+    how_it_ended,
+    signal_name,
+)
 from aiscore.execution.rounds import Key, join, key
 from aiscore.messages import (
     Ended,
@@ -298,17 +305,16 @@ class Runner:
     def _death(
         self, exit_status: int, oom_kills: int | None, *, takes_jobs: bool = False
     ) -> _Failed:
-        where = f"(phase: {self._phase})"
+        text = f"the worker {how_it_ended(exit_status)} (phase: {self._phase})"
         if exit_status >= 0:
-            text = f"the worker ended with exit status {exit_status} {where}"
             return _Failed(Status.CRASH, "WorkerExit", text, takes_jobs=takes_jobs)
-        name = signal.Signals(-exit_status).name
+        name = signal_name(-exit_status)
         if name == "SIGKILL" and oom_kills is not None:
             now = self._count_oom_kills()
             if now is not None and now > oom_kills:
+                where = f"(phase: {self._phase})"
                 text = f"the kernel ended the worker: the host's memory is full {where}"
                 return _Failed(Status.OOM, name, text, takes_jobs=takes_jobs)
-        text = f"the worker was ended by {name} {where}"
         return _Failed(Status.CRASH, name, text, takes_jobs=takes_jobs)
 
     def _end_test(

@@ -18,10 +18,11 @@ from aiscore.execution.journal import Journal, journal_path, open_journal
 from aiscore.execution.output import (
     DIRECTORY,
     Confirm,
+    asked_place,
     check_directory,
     check_file,
     check_writable,
-    default_path,
+    default_places,
 )
 from aiscore.execution.process import SILENCE_LIMIT_S, Workers, job_environment, open_workers
 from aiscore.execution.resume import differing, machine_setup
@@ -148,6 +149,7 @@ def execute(
     """
     with one_interrupt(), open_workers(os.environ) as workers:
         unfinished = request.unfinished
+        asked = asked_place(unfinished.path if unfinished else request.output)
         if unfinished is not None:
             check_writable(unfinished.path.parent)
             course = _course_of(unfinished)
@@ -159,18 +161,16 @@ def execute(
             check_file(request.output, confirm)
         now = datetime.now(UTC)
         device, lines, header = _set_up(request, now, observer, workers)
-        path = request.output or default_path(now, f"{device.name} throughput")
+        places = asked or default_places(now, f"{device.name} throughput")
         done: list[PointRecord] = []
         if unfinished is not None:
-            path, done = unfinished.path, unfinished.done
+            done = unfinished.done
             header = _going_on(unfinished, header)
             points = "1 point is" if len(done) == 1 else f"{len(done)} points are"
             observer.note(f"{points} done already")
         course = Course(lines, request.selection, done)
-        with (
-            open_monitor(device) as monitor,
-            closing(open_journal(path, header, done)) as journal,
-        ):
+        path, opened = open_journal(places, header, done)
+        with closing(opened) as journal, open_monitor(device) as monitor:
             begin = time.monotonic()
             runner = Runner(
                 course.due(),
