@@ -151,6 +151,19 @@ def test_a_reader_that_has_read_enough_is_no_error():
         assert process.stderr.read() == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_table_for_which_there_is_no_room_is_an_error_and_the_result_is_kept(script):
+    command = [sys.executable, "-m", "aiscore", "run", "--backend", "fake", "--tests", "1.1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*command, "-o", "result.json"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert "aiscore: error: cannot write the output: No space left on device; " in done.stderr
+    assert "internal" not in done.stderr
+    assert load(Path("result.json")).tests[0].status == "ok"
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_run_without_standard_streams_writes_its_result(script, closed):
     command = f"{sys.executable} -m aiscore run --backend fake --tests 1.1 -o result.json {closed}"

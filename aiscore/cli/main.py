@@ -4,6 +4,7 @@ A command is a module of this package that holds a click command by the name of
 ``command``. Only the module of the command that was called is imported.
 """
 
+import errno
 import os
 import sys
 import traceback
@@ -21,6 +22,7 @@ from aiscore.errors import UserError
 from aiscore.execution.interrupts import one_interrupt
 from aiscore.report import escape
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 COMMANDS = {
     "run": "Measure this machine and write a result file.",
     "show": "Print the RESULT file, of a run or a sweep, again, recomputed from its samples.",
@@ -133,6 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         return _report(state, error.problem, error.advice, error.exit_code)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            discard(sys.stdout)
+            again = "make room; 'aiscore show' prints a result file again"
+            return _report(state, f"cannot write the output: {error.strerror}", again)
         problem = f"internal error: {type(error).__name__}: {error}"
         return _report(state, problem, "please report it with the output of --debug")
     return 0
