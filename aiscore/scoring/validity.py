@@ -57,7 +57,7 @@ NOISY = Rule(
 NOT_STEADY = Rule(
     name="not_steady",
     limit=0.02,
-    meaning="what warming up after the first pass adds to a test's time, as a share",
+    meaning="the share of a test's time that warming up after the first pass adds",
     advice="run again: compiled and cached kernels, and a warm device, make the passes settle",
 )
 FIRST_PASS_INCLUDED = Rule(
