@@ -174,20 +174,22 @@ def test_mixed_precision_trains(precision):
 def test_gradients_that_are_not_finite_change_no_weight_and_halve_the_scale():
     import tensorflow as tf
 
-    from aiscore.backends.tensorflow import _scaled_step, v1
+    from aiscore.backends.tensorflow import _gradients, v1
+    from aiscore.backends.tensorflow_variables import Adam, Reference
 
     with tf.Graph().as_default(), v1.Session() as session:
-        weight = v1.Variable([2.0], use_resource=True)
+        weight = Reference([1], tf.float32, "weight")
         scale = v1.Variable(8.0, trainable=False, use_resource=True)
         factor = v1.placeholder(tf.float32, ())
-        optimizer = v1.train.AdamOptimizer(0.1)
-        step = _scaled_step(optimizer, tf.reduce_sum(weight * factor), [weight], scale)
-        session.run(v1.global_variables_initializer())
+        gradients, others = _gradients(tf.reduce_sum(weight.read() * factor), [weight], scale)
+        adam = Adam(list(gradients))
+        step = tf.group(adam.step(list(gradients.values())), *others)
+        session.run([weight.assign(tf.constant([2.0])), scale.initializer, *adam.initializers])
         session.run(step, {factor: np.inf})
-        assert session.run([weight, scale]) == [[2.0], 4.0]
+        assert session.run([weight.read(), scale]) == [[2.0], 4.0]
         session.run(step, {factor: 1.0})
         assert session.run(scale) == 4.0
-        assert session.run(weight)[0] < 2.0
+        assert session.run(weight.read())[0] < 2.0
 
 
 def test_tf32_is_refused_where_there_is_none():

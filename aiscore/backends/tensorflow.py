@@ -19,7 +19,6 @@ import numpy as np
 from aiscore import cuda_libraries
 from aiscore.backends.base import (
     KERAS_POLICIES,
-    LEARNING_RATE,
     LOSS_SCALE,
     Batch,
     MissingFramework,
@@ -39,6 +38,7 @@ except ModuleNotFoundError as error:
 
 from aiscore.backends.tensorflow_classifier import ClassifierSession
 from aiscore.backends.tensorflow_roof import TensorFlowProbes
+from aiscore.backends.tensorflow_variables import Adam, Reference, Resource
 
 GPU = "GPU:0"  # the parent lets a worker see one
 # Nodes that hand on what is there, hold what never changes, or steer a loop.
@@ -195,8 +195,17 @@ class Session:
         self._mode = Mode.INFERENCE
         self._placed = False
         with self._graph.as_default():
-            weights = [_variable(variable, options.xla) for variable in model.variables]
-            self._trained = [weight for weight in weights if weight.trainable]
+            kind = Resource if options.xla else Reference
+            weights = [kind(each.shape, each.dtype, each.name) for each in model.variables]
+            initial = [v1.placeholder(weight.dtype, weight.shape) for weight in weights]
+            initializers = [
+                weight.assign(value) for weight, value in zip(weights, initial, strict=True)
+            ]
+            self._trained = [
+                weight
+                for weight, variable in zip(weights, model.variables, strict=True)
+                if variable.trainable
+            ]
             self._input = _feed("input", model.inputs[0].shape, model.inputs[0].dtype)
             self._forward = partial(_call, model, weights)
             self._output = self._compiled(self._forward, self._input)
@@ -208,11 +217,8 @@ class Session:
             if trains and any(op.type in LOOPS for op in self._graph.get_operations()):
                 self._add_training_step(self._output.shape)
             self._session.run(
-                [self._input.initializer, *(weight.initializer for weight in weights)],
-                {
-                    weight.initializer.inputs[1]: value
-                    for weight, value in zip(weights, values, strict=True)
-                },
+                [self._input.initializer, *initializers],
+                dict(zip(initial, values, strict=True)),
             )
 
     def _compiled(self, computation: Callable[..., Any], *feeds: Feed) -> Any:
@@ -240,17 +246,19 @@ class Session:
 
     def _add_training_step(self, target_shape: Any) -> None:
         self._target = _feed("target", target_shape, tf.float32)
-        optimizer = v1.train.AdamOptimizer(LEARNING_RATE)
-        scale = None
+        initializers, scale = [self._target.initializer], None
         if self._options.precision is Precision.FP16:
             elements = math.prod(size or 1 for size in target_shape)
             scale = v1.Variable(LOSS_SCALE / elements, trainable=False, use_resource=True)
+            initializers.append(scale.initializer)
 
         def step(output: Any, target: Any) -> Any:
             loss = 2 * tf.nn.l2_loss(output - target)
-            if scale is None:
-                return optimizer.minimize(loss, var_list=self._trained)
-            return _scaled_step(optimizer, loss, self._trained, scale)
+            gradients, others = _gradients(loss, self._trained, scale)
+            with tf.init_scope():  # no variable is made inside of a computation of XLA
+                optimizer = Adam(list(gradients))
+            initializers.extend(optimizer.initializers)
+            return tf.group(optimizer.step(list(gradients.values())), *others)
 
         if self._options.xla:
             self._step = self._compiled(
@@ -258,8 +266,7 @@ class Session:
             )
         else:
             self._step = step(self._output, self._target.tensor)
-        made = [*optimizer.variables(), *([] if scale is None else [scale])]
-        self._session.run([self._target.initializer, v1.variables_initializer(made)])
+        self._session.run(initializers)
 
     def classic_pass(self, batch: Batch) -> np.ndarray | None:
         """One run of the v1 session, fed from and fetched to the host."""
@@ -372,35 +379,20 @@ def _feed(name: str, shape: Any, dtype: Any) -> Feed:
     )
 
 
-def _variable(variable: Any, as_resource: bool) -> Any:
-    """A v1 variable that takes the place of a Keras variable in the current graph.
-
-    Like the original's it is no resource: a step that updates a resource
-    copies it first wherever another operation may still read it. XLA takes
-    resources only.
-    """
-    return v1.Variable(
-        tf.zeros(variable.shape, variable.dtype),
-        trainable=variable.trainable,
-        name=variable.name,
-        use_resource=as_resource,
-    )
-
-
 def _call(model: Any, weights: list[Any], inputs: Any) -> Any:
-    """Calls a Keras model in the current v1 graph, with v1 variables as its weights.
+    """Calls a Keras model in the current v1 graph, with variables of the graph as its weights.
 
     Gives its output, numbers as float32. What the model writes to its variables
     is written to the weights, and before the output is there.
     """
-    values = [tf.convert_to_tensor(weight) for weight in weights]
+    values = [weight.read() for weight in weights]
     pairs = list(zip(model.variables, values, strict=True))
     with keras.StatelessScope(state_mapping=pairs) as scope:
         output = model(inputs, training=False)
     if output.dtype.is_floating:
         output = tf.cast(output, tf.float32)
     writes = [
-        weight.assign(scope.get_current_value(variable), read_value=False)
+        weight.assign(scope.get_current_value(variable))
         for weight, (variable, value) in zip(weights, pairs, strict=True)
         if scope.get_current_value(variable) is not value
     ]
@@ -408,19 +400,28 @@ def _call(model: Any, weights: list[Any], inputs: Any) -> Any:
         return tf.identity(output, name="output")
 
 
-def _scaled_step(optimizer: Any, loss: Any, weights: list[Any], scale: Any) -> Any:
-    """A step with dynamic loss scaling (arXiv:1710.03740).
+def _gradients(loss: Any, weights: list[Any], scale: Any) -> tuple[dict[Any, Any], list[Any]]:
+    """The gradients by the weights that the loss depends on, and what has to run besides.
 
-    Gradients that are not finite are taken for zeros and halve the scale. It
-    never grows again, for no test is that long.
+    With a scale the loss is scaled dynamically (arXiv:1710.03740): gradients that are
+    not finite are taken for zeros and halve the scale. It never grows again, for no
+    test is that long.
     """
-    factor = scale.read_value()
-    gradients = v1.gradients(loss * factor, weights)
-    trained = [pair for pair in zip(gradients, weights, strict=True) if pair[0] is not None]
-    finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(gradient)) for gradient, _ in trained])
+    factor = None if scale is None else scale.read_value()
+    found = v1.gradients(
+        loss if factor is None else loss * factor,
+        [weight.target for weight in weights],
+        gate_gradients=factor is None,  # as TensorFlow's optimisers do
+    )
+    pairs = zip(weights, found, strict=True)
+    gradients = {weight: gradient for weight, gradient in pairs if gradient is not None}
+    if factor is None:
+        return gradients, []
+    finite = tf.reduce_all(
+        [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients.values()]
+    )
     unscale = tf.where(finite, 1 / factor, 0.0)
-    unscaled = [
-        (tf.math.multiply_no_nan(gradient, unscale), weight) for gradient, weight in trained
-    ]
     halved = scale.assign(tf.where(finite, factor, factor / 2), read_value=False)
-    return tf.group(optimizer.apply_gradients(unscaled), halved)
+    return {
+        weight: tf.math.multiply_no_nan(gradient, unscale) for weight, gradient in gradients.items()
+    }, [halved]
