@@ -8,11 +8,12 @@ from pathlib import Path
 
 from aiscore.errors import UserError
 from aiscore.results.model import Result, TestSummary
+from aiscore.results.reference import THIS_PROJECT
 from aiscore.results.store import load
+from aiscore.results.subject import platform
 from aiscore.results.summary import derive
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE_KIND = "this project"
 SIGNIFICANT = 4
 
 
@@ -50,10 +51,10 @@ def card(result: Result, path: Path, device: str | None = None) -> dict[str, obj
         "scores": {name: score.value for name, score in summary.scores.items() if score},
         "completeness": "complete",
         "tf_version": software["tensorflow"],
-        "platform": f"{host['os']}, {host['kernel']}",
+        "platform": platform(host),
         "cpu": host["cpu"],
         "source_url": str(path.resolve().relative_to(ROOT)),
-        "source_kind": SOURCE_KIND,
+        "source_kind": THIS_PROJECT,
         "note": "; ".join(facts) + ".",
         "tests": {test.id: _times(test) for test in summary.tests},
     }

@@ -182,8 +182,8 @@ def test_gradients_that_are_not_finite_change_no_weight_and_halve_the_scale():
         scale = v1.Variable(8.0, trainable=False, use_resource=True)
         factor = v1.placeholder(tf.float32, ())
         gradients, others = _gradients(tf.reduce_sum(weight.read() * factor), [weight], scale)
-        adam = Adam(list(gradients))
-        step = tf.group(adam.step(list(gradients.values())), *others)
+        adam = Adam(gradients)
+        step = tf.group(adam.step(gradients), *others)
         session.run([weight.assign(tf.constant([2.0])), scale.initializer, *adam.initializers])
         session.run(step, {factor: np.inf})
         assert session.run([weight.read(), scale]) == [[2.0], 4.0]

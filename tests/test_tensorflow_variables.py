@@ -29,7 +29,7 @@ def ours(kind: str) -> tuple[np.ndarray, Counter[str]]:
         value = v1.placeholder("float32", INITIAL.shape)
         (gradient,) = v1.gradients(loss(weight.read()), [weight.target], gate_gradients=True)
         adam = Adam([weight])
-        step = adam.step([gradient])
+        step = adam.step({weight: gradient})
         session.run([weight.assign(value), *adam.initializers], {value: INITIAL})
         return after(session, step, weight.read())
 

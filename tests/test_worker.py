@@ -5,6 +5,8 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +14,7 @@ import psutil
 import pytest
 
 from aiscore.backends.fake import FakeBackend, FakeSession
-from aiscore.execution.process import Silence, Worker
+from aiscore.execution.process import Silence, Worker, open_workers
 from aiscore.messages import Ended, Finished, Job, Passes, Phase, Ready, Unavailable
 from aiscore.spec import Device, DeviceKind, Mode, Policy, Protocol, Status
 from aiscore.worker import NetworkRun, defect
@@ -29,13 +31,20 @@ JOB = Job(
 LIMIT_S = 60
 
 
+@contextmanager
+def running(environment: Mapping[str, str]) -> Iterator[Worker]:
+    """A worker, ended with the context."""
+    with open_workers(environment) as workers:
+        yield workers.ready("fake")
+
+
 @pytest.fixture
 def listen(script):
     """Everything that a worker says of a job, and its exit status."""
 
     def run(job):
         messages = []
-        with Worker(os.environ) as worker:
+        with running(os.environ) as worker:
             worker.begin(job)
             while (message := worker.receive(LIMIT_S)) is not None:
                 if isinstance(message, Ended):
@@ -105,7 +114,7 @@ def answers(worker, job):
 
 
 def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script):
-    with Worker(os.environ) as worker:
+    with running(os.environ) as worker:
         first, second = (answers(worker, replace(JOB, trials=(trial,))) for trial in JOB.trials)
     assert first[0].pid != second[0].pid
     assert first[0].import_s == second[0].import_s, "it imports once"
@@ -117,7 +126,7 @@ def test_it_does_one_job_after_the_other_each_in_a_process_of_its_own(script):
 def test_what_the_import_printed_is_in_the_log_once(script):
     script(start="print", tests={"1.1": {"failure": "error"}})
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
-    with Worker(environment) as worker:
+    with running(environment) as worker:
         answers(worker, Job(backend="fake"))
         assert worker.log_tail() == ["the script says that the framework greets"]
         answers(worker, JOB)
@@ -126,7 +135,7 @@ def test_what_the_import_printed_is_in_the_log_once(script):
 
 def test_a_log_that_takes_no_more_does_not_hide_what_went_wrong(script):
     script(tests={"1.1": {"failure": "oom"}})
-    with Worker(os.environ) as worker:
+    with running(os.environ) as worker:
         answers(worker, Job(backend="fake"))
         resource.prlimit(worker._process.pid, resource.RLIMIT_FSIZE, (0, 0))
         ended = [m.status for m in answers(worker, JOB) if isinstance(m, Finished)]
@@ -135,7 +144,7 @@ def test_a_log_that_takes_no_more_does_not_hide_what_went_wrong(script):
 
 def test_a_job_that_kills_its_process_leaves_a_worker_that_takes_the_next(script):
     script(tests={"1.1": {"failure": "segfault"}})
-    with Worker(os.environ) as worker:
+    with running(os.environ) as worker:
         assert answers(worker, JOB)[-1] == Ended(exit_status=-signal.SIGSEGV)
         assert any("Segmentation fault" in line for line in worker.log_tail())
         assert answers(worker, replace(JOB, trials=JOB.trials[1:]))[-1] == Ended(exit_status=0)
@@ -153,7 +162,7 @@ def hang(worker):
 
 def test_the_process_that_does_the_job_ends_with_the_worker(script):
     script(tests={"1.1": {"failure": "hang"}})
-    with Worker(os.environ) as worker:
+    with running(os.environ) as worker:
         process = hang(worker)
         process.parent().kill()
         assert worker.receive(LIMIT_S) is None
@@ -163,7 +172,7 @@ def test_the_process_that_does_the_job_ends_with_the_worker(script):
 
 def test_a_worker_is_ended_with_the_process_that_does_its_job(script):
     script(tests={"1.1": {"failure": "hang"}})
-    with Worker(os.environ) as worker:
+    with running(os.environ) as worker:
         process = hang(worker)
         both = [process, process.parent()]
     assert psutil.wait_procs(both, timeout=LIMIT_S)[1] == []
@@ -171,7 +180,7 @@ def test_a_worker_is_ended_with_the_process_that_does_its_job(script):
 
 def test_silence_has_a_limit(script):
     script(start="hang")
-    with Worker(os.environ) as worker:
+    with running(os.environ) as worker:
         worker.begin(JOB)
         with pytest.raises(Silence):
             worker.receive(0.01)

@@ -256,9 +256,9 @@ class Session:
             loss = 2 * tf.nn.l2_loss(output - target)
             gradients, others = _gradients(loss, self._trained, scale)
             with tf.init_scope():  # no variable is made inside of a computation of XLA
-                optimizer = Adam(list(gradients))
+                optimizer = Adam(gradients)
             initializers.extend(optimizer.initializers)
-            return tf.group(optimizer.step(list(gradients.values())), *others)
+            return tf.group(optimizer.step(gradients), *others)
 
         if self._options.xla:
             self._step = self._compiled(

@@ -9,10 +9,11 @@ from aiscore.cli.files import read_result
 from aiscore.cli.prices import given_prices, price_options, with_price
 from aiscore.report.boards import leaderboard, leaderboard_document
 from aiscore.report.text import render_leaderboard
+from aiscore.results.reference import THIS_PROJECT
 from aiscore.spec import KNOWN_KINDS, DeviceKind
 
 KINDS = [kind.value for kind in KNOWN_KINDS]
-SOURCES = {"official": "official ranking", "user": "user report", "project": "this project"}
+SOURCES = {"official": "official ranking", "user": "user report", "project": THIS_PROJECT}
 
 
 @click.command("leaderboard")

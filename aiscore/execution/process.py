@@ -9,8 +9,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from types import TracebackType
-from typing import Self
 
 from aiscore.execution.interrupts import uninterrupted
 from aiscore.messages import Ended, Job, Message, decode
@@ -31,7 +29,7 @@ class Silence(Exception):
 
 
 class Worker:
-    """A running worker in a session of its own; leaving the context ends it.
+    """A running worker in a session of its own.
 
     It does one job at a time, each in a new process of its group. Whatever the
     framework prints goes to a log without a name, of which nothing can remain.
@@ -120,18 +118,6 @@ class Worker:
     def has_ended(self) -> bool:
         """Whether it takes no more jobs."""
         return self._exits_within(0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        with uninterrupted():
-            self.end()
 
     def _terminate(self) -> None:
         """Asks the whole group to end, and gives its leader time to do so."""

@@ -305,14 +305,14 @@ class Runner:
     def _death(
         self, exit_status: int, oom_kills: int | None, *, takes_jobs: bool = False
     ) -> _Failed:
-        text = f"the worker {how_it_ended(exit_status)} (phase: {self._phase})"
+        where = f"(phase: {self._phase})"
+        text = f"the worker {how_it_ended(exit_status)} {where}"
         if exit_status >= 0:
             return _Failed(Status.CRASH, "WorkerExit", text, takes_jobs=takes_jobs)
         name = signal_name(-exit_status)
         if name == "SIGKILL" and oom_kills is not None:
             now = self._count_oom_kills()
             if now is not None and now > oom_kills:
-                where = f"(phase: {self._phase})"
                 text = f"the kernel ended the worker: the host's memory is full {where}"
                 return _Failed(Status.OOM, name, text, takes_jobs=takes_jobs)
         return _Failed(Status.CRASH, name, text, takes_jobs=takes_jobs)

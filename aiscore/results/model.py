@@ -26,8 +26,6 @@ Amount = Annotated[float, Field(ge=1e-9, le=1e15)]
 Reading = Annotated[float, Field(ge=-1e21, le=1e21)]
 ProbeSeconds = Annotated[float, Field(ge=1e-9, le=1e9)]
 ProbeWork = Annotated[float, Field(ge=1, le=1e21)]
-
-
 LONGEST_HEADLINE = 300  # letters
 
 

@@ -14,6 +14,7 @@ from workloads.suite import FULL, TESTS
 
 MODES = {"inference": {Mode.INFERENCE}, "training": {Mode.TRAINING}, "ai": set(Mode)}
 MIB = 1 << 20
+THIS_PROJECT = "this project"  # the source of cards that docs/results holds the runs of
 # What runs a card's tests, where it is not TensorFlow's own code for CPUs and CUDA.
 STACKS = {
     "OpenVINO": ("openvino",),

@@ -311,9 +311,14 @@ def _says(subject: Subject, key: str) -> bool:
 def _value(subject: Subject, key: str) -> str | None:
     """What cards and logs say in one text, the platform, a result has in two."""
     if key == PLATFORM and subject.source == "result":
-        parts = (subject.setup.get(part) for part in ("os", "kernel"))
-        return ", ".join(part for part in parts if part) or None
+        return platform(subject.setup)
     return subject.setup.get(key)
+
+
+def platform(host: Mapping[str, str]) -> str | None:
+    """What is known of the system and its kernel, in one text."""
+    parts = (host.get(part) for part in ("os", "kernel"))
+    return ", ".join(part for part in parts if part) or None
 
 
 def _stated(result: Result) -> dict[str, str]:
