@@ -70,6 +70,30 @@ def test_what_differs_comes_first_and_what_is_the_same_does_not(files: dict[str,
     assert text.index("set-up") < text.index("against A") < text.index("Inference score")
 
 
+def test_why_something_is_unknown_and_hidden_paths_are_no_difference(tmp_path: Path):
+    hosts = {
+        "own": {"governor": "unknown: no file (/sys/governor)", "CUDA_HOME": "/usr/local/cuda"},
+        "published": {"governor": "unknown: no file ([path])", "CUDA_HOME": "[path]"},
+        "known": {"governor": "performance", "CUDA_HOME": "/usr/local/cuda"},
+    }
+    for name, host in hosts.items():
+        save(result(software={"tensorflow": "2.21.0"} | host), tmp_path / f"{name}.json")
+    own, published, known = (tmp_path / f"{name}.json" for name in hosts)
+    assert document(own, published)["differences"] == {}
+    assert list(document(own, known)["differences"]) == ["governor"]
+
+
+def test_a_long_value_of_the_set_up_is_shown_by_its_beginning(tmp_path: Path):
+    for name, value in {"a": "x" * 3000, "b": "y" * 3000}.items():
+        software = {"tensorflow": "2.21.0", "long": value, "short": name}
+        save(result(software=software), tmp_path / f"{name}.json")
+    shown = aiscore("compare", tmp_path / "a.json", tmp_path / "b.json").out
+    assert 100 < shown.count("x") < 300
+    assert (
+        document(tmp_path / "a.json", tmp_path / "b.json")["differences"]["long"][0] == "x" * 3000
+    )
+
+
 def test_the_same_twice_has_no_difference_and_a_ratio_of_one(files: dict[str, Path]):
     found = document(files["base"], files["base"])
     assert found["differences"] == {}

@@ -8,6 +8,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from aiscore.errors import UserError
+from aiscore.report.escape import short
 from aiscore.report.rows import (
     SCORE_TITLES,
     milliseconds,
@@ -44,6 +45,7 @@ from aiscore.spec import Mode, Protocol
 from workloads.suite import FULL, MICRO
 
 LETTERS = ascii_uppercase
+LONGEST_FACT = 160  # letters of a set-up's value that are shown; the document has them all
 GROUP_TITLES = {
     under(protocol, name): under(protocol, {"ai": "both"}.get(name, name))
     for protocol in Protocol
@@ -163,9 +165,17 @@ def first_line(compared: Compared) -> str:
 
 def _details(different: Mapping[str, Sequence[str | None]]) -> str:
     return "; ".join(
-        f"{key} {' against '.join(value or 'unknown' for value in values)}"
+        f"{key} {' against '.join(short(value or 'unknown', LONGEST_FACT) for value in values)}"
         for key, values in different.items()
     )
+
+
+def setup_lines(differences: Mapping[str, Sequence[str | None]]) -> list[list[str]]:
+    """What differs in the set-up, a value for each side; the beginning of a long one."""
+    return [
+        [key, *("-" if value is None else short(value, LONGEST_FACT) for value in values)]
+        for key, values in differences.items()
+    ]
 
 
 def finding_lines(compared: Compared) -> list[list[str]]:

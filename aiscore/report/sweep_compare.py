@@ -15,6 +15,7 @@ from aiscore.report.sweep_rows import (
     ratio,
     way_title,
 )
+from aiscore.results.subject import differ
 from aiscore.results.sweep import Sweep
 from aiscore.results.sweep_summary import Speeds, setup_of, speeds, summary_of
 from aiscore.scoring import throughput
@@ -71,7 +72,7 @@ def compare_sweeps(sweeps: Sequence[Sweep], margin: float) -> ComparedSweeps:
         sweeps=sweeps,
         names=_names(sweeps),
         speeds=found,
-        differences={key: row for key, row in values.items() if len(set(row)) > 1},
+        differences={key: row for key, row in values.items() if differ(row)},
         others=[_against(found[0], other, margin) for other in found[1:]],
     )
 

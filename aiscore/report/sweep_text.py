@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aiscore.report import sweep_compare, sweep_rows
-from aiscore.report.comparisons import LETTERS
+from aiscore.report.comparisons import LETTERS, setup_lines
 from aiscore.report.layout import WIDTH, facts, table, wrapped
 from aiscore.report.rows import NOT_STEADY
 from aiscore.report.sweep_compare import ComparedSweeps
@@ -48,10 +48,7 @@ def render_sweep_comparison(compared: ComparedSweeps) -> str:
     """What differs in the set-up, every point side by side, and what that says."""
     letters = LETTERS[: len(compared.sweeps)]
     ratios = [f"{letter}/A" for letter in letters[1:]]
-    differences = [
-        [key, *("-" if value is None else value for value in values)]
-        for key, values in compared.differences.items()
-    ]
+    differences = setup_lines(compared.differences)
     width = max(12, (WIDTH - WIDTH // 3) // len(letters) - 2)
     points = sweep_compare.point_lines(compared)
     largest = sweep_compare.largest_lines(compared)

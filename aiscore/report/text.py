@@ -261,10 +261,7 @@ def _subjects(compared: Compared) -> str:
 
 
 def _differences(compared: Compared) -> str:
-    lines = [
-        [key, *("-" if value is None else value for value in values)]
-        for key, values in compared.differences.items()
-    ]
+    lines = comparisons.setup_lines(compared.differences)
     if not lines:
         return "Set-up: no difference known."
     count = len(compared.subjects)

@@ -107,7 +107,7 @@ class _Redaction:
 
     def terms(self, value: Any) -> Any:
         """Of words with a meaning."""
-        return self._each(value, _hide_paths)
+        return self._each(value, hide_paths)
 
     def arguments(self, value: list[str]) -> list[str]:
         """Of a command."""
@@ -133,11 +133,11 @@ class _Redaction:
         if kind is dict:
             if "/" not in "".join(value) and not any(map(_has_text, map(type, value.values()))):
                 return value
-            return {_hide_paths(key): self._each(one, hide) for key, one in value.items()}
+            return {hide_paths(key): self._each(one, hide) for key, one in value.items()}
         return self.of(value) if isinstance(value, Strict) else value
 
     def _hide(self, text: str) -> str:
-        shown = _hide_paths(text)
+        shown = hide_paths(text)
         return self._name.sub(HIDDEN_NAME, shown) if self._name else shown
 
     def _hide_argument(self, text: str) -> str:
@@ -148,7 +148,8 @@ class _Redaction:
         return f"{option}={HIDDEN_PATH}" if equals and "/" not in option else HIDDEN_PATH
 
 
-def _hide_paths(text: str) -> str:
+def hide_paths(text: str) -> str:
+    """The text without the paths in it."""
     return _PATH.sub(HIDDEN_PATH, text) if "/" in text else text
 
 

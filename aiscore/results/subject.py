@@ -1,6 +1,6 @@
 """What a comparison needs of a result or a card, in one form."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from math import log
@@ -10,6 +10,7 @@ from typing import Literal
 
 from aiscore.results.model import PolicyRecord, PriceRecord, Result, ScoreRecord
 from aiscore.results.prices import Prices, priced
+from aiscore.results.privacy import hide_paths
 from aiscore.results.reference import MODES, Card, find_card, reference_ms
 from aiscore.results.store import load
 from aiscore.results.summary import MS_PER_S, derive, resized, round_figures
@@ -43,6 +44,7 @@ GROUPS = {
     for name, tests in SCORES.items()
 }
 ALWAYS_NEW = {"container_id"}
+UNKNOWN = "unknown"  # what a fact begins with that could not be found; the reason follows
 PLATFORM = "platform"
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # a run sets it, to the device that stands in the result
 # What a reader may care for: "kind/mode" to tests. The micro suite has kinds, too.
@@ -293,14 +295,23 @@ def differences(subjects: Sequence[Subject]) -> dict[str, list[str | None]]:
     What a card's source or a log does not say is unknown, not different.
     """
     keys = dict.fromkeys(key for subject in subjects for key in subject.setup)
-    found = {
-        key: [_value(subject, key) for subject in subjects if _says(subject, key)] for key in keys
-    }
     return {
         key: [_value(subject, key) for subject in subjects]
-        for key, values in found.items()
-        if len(set(values)) > 1
+        for key in keys
+        if differ(_value(subject, key) for subject in subjects if _says(subject, key))
     }
+
+
+def differ(values: Iterable[str | None]) -> bool:
+    """Whether these values of a set-up tell of a difference.
+
+    Why something is unknown does not, and neither does a path, which a published
+    result lacks.
+    """
+    told = (
+        value and (UNKNOWN if value.startswith(UNKNOWN) else hide_paths(value)) for value in values
+    )
+    return len(set(told)) > 1
 
 
 def _says(subject: Subject, key: str) -> bool:
@@ -333,7 +344,7 @@ def _stated(result: Result) -> dict[str, str]:
         **{
             key: value
             for key, value in {**result.environment.software, **result.environment.host}.items()
-            if not value.startswith("unknown")
+            if not value.startswith(UNKNOWN)
         },
     }
 
