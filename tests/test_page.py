@@ -14,12 +14,12 @@ import pytest
 
 from aiscore.cli.published import MANY
 from aiscore.report.page import MOST_EMBEDDED, Page, archived_entry, embedded_entry, make_page
-from aiscore.results.model import ErrorRecord, PriceRecord, Result
+from aiscore.results.model import ErrorRecord, OptionsRecord, PriceRecord, Result
 from aiscore.results.prices import Prices
 from aiscore.results.reference import cards
 from aiscore.results.store import check, load, save
 from aiscore.results.summary import summarise
-from aiscore.spec import Protocol, Status
+from aiscore.spec import Precision, Protocol, Status
 from tests import hostile, pages
 from tests.command_line import aiscore
 from tests.results_factory import at_speed, measured, record, resident, result, roof
@@ -61,6 +61,47 @@ def test_a_row_has_the_scores_and_what_they_stand_on():
     assert facts["AI score"] == "20000"
     assert facts["On the leaderboard's scale"] == "yes"
     assert dict(part["facts"])["On the leaderboard's scale"] == "no: only 2 of 42 tests are ok"
+
+
+def test_a_row_names_its_stack_where_it_is_not_the_leaderboards():
+    fp16 = OptionsRecord(precision=Precision.FP16, xla=True)
+    usual, jax, compiled = rows_of(
+        result(), result(backend="jax"), result().model_copy(update={"options": fp16})
+    )[:3]
+    assert "stack" not in usual
+    assert (jax["stack"], compiled["stack"]) == ("jax default", "tensorflow xla fp16")
+
+
+def test_a_card_that_is_one_of_the_results_is_not_shown_beside_it():
+    run = load(Path("docs/results/nvidia-h200.json"))
+    names = [row["origin"] for row in rows_of(run) if row["name"] == "NVIDIA H200"]
+    assert names == ["result"]
+    assert len([row for row in rows_of(result()) if row["name"] == "NVIDIA H200"]) == 2
+
+
+def test_stacks_of_one_device_stand_in_matrices_above_the_table():
+    html = make(result(at_speed(2)), result(at_speed(3), backend="jax"), result(backend="jax")).html
+    section = html[: html.index('aria-label="Scores"')]
+    text = " ".join(re.sub(r"<[^>]+>", " ", section).split())
+    assert "Stacks on NVIDIA H200 How many times as fast as the first side" in text
+    assert "side stack status rounds begun GPU A tensorflow default complete 1 2026-11-30" in text
+    assert "inference, 24 tests default tensorflow A 1.00 jax B 1.50, C 0.500" in text
+    assert "segmentation (3) 1.00 1.50 0.500 jax default" in text
+    assert "The best in each test: jax default in 42" in text
+
+
+def test_there_are_no_matrices_of_one_stack_or_of_two_devices():
+    for pair in (
+        [result(), result(at_speed(2))],
+        [result(), result(backend="jax", device="NVIDIA L4")],
+    ):
+        assert "Stacks on" not in make(*pair).html
+
+
+def test_what_a_device_is_called_stays_text_in_the_matrices():
+    name = "<b>\x1b[31m{{ 7 * 7 }}"
+    html = make(result(device=name), result(device=name, backend="jax")).html
+    assert "Stacks on &lt;b&gt;\\x1b[31m{{ 7 * 7 }}" in html
 
 
 def test_the_lead_says_that_cards_are_of_users_and_of_this_project_too():

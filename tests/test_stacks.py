@@ -87,6 +87,17 @@ def test_a_matrix_is_over_the_tests_that_all_of_its_sides_have():
     assert training.speeds == pytest.approx({"A": 1, "B": 1.25, "C": 1.5, "D": 2.5})
 
 
+def test_each_kind_of_work_has_its_speeds_over_the_tests_that_all_have():
+    stacks = found(*sides())
+    assert stacks is not None
+    inference, training = stacks.kinds
+    assert inference.tests["classification"] == 7 and training.tests["segmentation"] == 3
+    assert inference.speeds["classification"] == pytest.approx(
+        {"A": 1, "B": 1.25, "C": 1.5, "D": 2.5, "E": (2**6 * 4.5) ** (1 / 7)}
+    )
+    assert set(training.speeds["segmentation"]) == set("ABCD")
+
+
 def test_what_it_takes_to_start_is_summed_over_the_tests_that_all_have():
     stacks = found(*sides())
     assert stacks is not None

@@ -6,15 +6,18 @@ from typing import Any, Literal
 
 from aiscore.errors import UserError
 from aiscore.report.rows import halves, status_text, summary_of
+from aiscore.report.stacks import Stack
 from aiscore.results.model import Result, ScoreRecord, Summary
 from aiscore.results.prices import Prices
 from aiscore.results.reference import Card, cards
 from aiscore.results.subject import under
+from aiscore.results.summary import LEADERBOARD_BACKEND
 from aiscore.results.worth import Worth, score_per, worth
-from aiscore.spec import DeviceKind, Protocol
+from aiscore.spec import DeviceKind, Precision, Protocol
 
 Basis = Literal["whole", "part", "estimate", "other scale"]
 MARKS: Mapping[Basis, str] = {"whole": "", "part": "*", "estimate": "~", "other scale": "!"}
+LEADERBOARD_STACK = Stack.of(LEADERBOARD_BACKEND, Precision.DEFAULT, xla=False)
 LEGEND = {
     "*": "over the tests that ran only: no full score",
     "~": "estimated from the quick subset",
@@ -218,10 +221,18 @@ def full_row(result: Result) -> BoardRow:
         },
         source_kind="imported log" if result.imported else "this result",
         completeness=status_text(result),
+        stack=_stack(result),
         mine=True,
         worth=worth(result),
         details={"not_comparable_because": summary.not_comparable_because},
     )
+
+
+def _stack(result: Result) -> str | None:
+    """What it ran on, if that is not the leaderboard's stack."""
+    options = result.options
+    found = Stack.of(result.backend, options.precision, xla=options.xla)
+    return None if result.imported or found == LEADERBOARD_STACK else str(found)
 
 
 def _result_figure(record: ScoreRecord | None, part: Result, summary: Summary) -> Figure | None:

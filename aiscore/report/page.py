@@ -12,11 +12,13 @@ from typing import Any
 from aiscore.report import charts, rows
 from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, full_row
 from aiscore.report.details import details
-from aiscore.report.escape import short
+from aiscore.report.escape import short, terminal
 from aiscore.report.html import make_html, template
+from aiscore.report.stack_sections import Group, Side, sections, side_of
+from aiscore.report.stacks import Grid
 from aiscore.results.model import Result
 from aiscore.results.prices import Prices
-from aiscore.results.reference import Card, cards, find_card
+from aiscore.results.reference import THIS_PROJECT, Card, cards, find_card
 from aiscore.scoring.compare import NOISE_FLOOR
 from aiscore.spec import Protocol
 from workloads.suite import FULL, MICRO
@@ -48,6 +50,7 @@ class Page:
 class Entry:
     """A row of the table, its times by test, and what else is said of it: titles and texts.
 
+    ``side`` is what it is among the stacks of its device.
     ``packed`` is the result file, compressed; a card has none. In the page, a line
     follows it with what was derived and is shown: far less than the summary.
     """
@@ -56,6 +59,7 @@ class Entry:
     times_ms: Mapping[Protocol, Mapping[str, float]]
     facts: Sequence[Sequence[str]]
     packed: bytes = b""
+    side: Side | None = None
 
 
 def embedded_entry(result: Result) -> Entry:
@@ -65,7 +69,7 @@ def embedded_entry(result: Result) -> Entry:
         facts.append(["Roof", rows.roof_text(result.roof, rows.summary_of(result).roof)])
     shown = json.dumps(asdict(details(result)), separators=(",", ":")).encode()
     packed = _packed(_file(result) + b"\n" + shown, SMALL)
-    return Entry(full_row(result), _times_ms(result), facts, packed)
+    return Entry(full_row(result), _times_ms(result), facts, packed, side_of(result))
 
 
 def archived_entry(result: Result, name: str, archive_name: str) -> Entry:
@@ -95,13 +99,30 @@ def make_page(results: Iterable[Entry], prices: Prices, archive_name: str | None
     It holds the results, or they are in a file of that name, a tar archive,
     compressed in pieces: one gzip member for each result.
     """
-    entries = [*results, *(_card_entry(card, prices) for card in cards())]
+    mine = list(results)
+    own = [_whole_scores(entry.row) for entry in mine]
+    others = (_card_entry(card, prices) for card in cards())
+    entries = [*mine, *(entry for entry in others if not _is_one_of(entry.row, own))]
     packed = [entry.packed for entry in entries if entry.packed]
     if archive_name is None:
         embedded = [base64.b64encode(one).decode("ascii") for one in packed]
         return Page(_render(entries, embedded, ""), None)
     closing = f"The result files are in {archive_name}."
     return Page(_render(entries, [], closing), b"".join([*packed, _packed(END_OF_ARCHIVE, FAST)]))
+
+
+def _is_one_of(card: BoardRow, results: Sequence[Mapping[str, int]]) -> bool:
+    """Whether a card of this project is one of the results, which tell more."""
+    scores = _whole_scores(card)
+    return card.source_kind == THIS_PROJECT and bool(scores) and scores in results
+
+
+def _whole_scores(row: BoardRow) -> dict[str, int]:
+    return {
+        name: figure.value
+        for name, figure in row.scores.items()
+        if figure and figure.basis == "whole"
+    }
 
 
 def _times_ms(result: Result) -> dict[Protocol, dict[str, float]]:
@@ -139,8 +160,30 @@ def _render(entries: Sequence[Entry], packed: Sequence[str], closing: str) -> st
         closing=closing,
         data=_json(_document(entries, len(packed))),
         packed=packed,
+        sections=list(_sections(entries)),
         charts=list(_charts(entries)),
     )
+
+
+def _sections(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
+    """The stacks of each device that has several, with texts that show what they are."""
+    for section in sections(entry.side for entry in entries if entry.side):
+        yield {
+            "title": terminal(section.title),
+            "notes": section.notes,
+            "sides": _table(section.sides),
+            "groups": list(map(_group, section.groups)),
+            "best": _group(section.best),
+        }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {"title": terminal(group.title), "tables": list(map(_table, group.tables))}
+
+
+def _table(grid: Grid) -> dict[str, Any]:
+    header, *lines = [[terminal(cell) for cell in line] for line in (grid[0], *grid[1])]
+    return {"header": header, "lines": lines}
 
 
 def _charts(entries: Sequence[Entry]) -> Iterator[dict[str, str]]:

@@ -7,7 +7,7 @@ from math import fsum
 from typing import TypeVar
 
 from aiscore.report.rows import milliseconds, three_digits
-from aiscore.results.subject import Subject, under
+from aiscore.results.subject import KIND_TITLES, KINDS, Subject, under
 from aiscore.scoring.compare import NOISE_FLOOR, Verdict, find_tests
 from aiscore.scoring.score import geometric_mean
 from aiscore.spec import Mode, Precision, Protocol
@@ -25,6 +25,11 @@ class Stack:
     backend: str
     precision: str
 
+    @classmethod
+    def of(cls, backend: str, precision: str, *, xla: bool) -> "Stack":
+        """The one of a result with these options."""
+        return cls(f"{backend}{' xla' if xla else ''}", precision)
+
     def __str__(self) -> str:
         return f"{self.backend} {self.precision}"
 
@@ -40,6 +45,16 @@ class Matrix:
     mode: Mode
     tests: int
     speeds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class KindSpeeds:
+    """The same as ``Matrix`` for each kind of work, over the ``tests`` of it: title to speeds."""
+
+    protocol: Protocol
+    mode: Mode
+    tests: Mapping[str, int]
+    speeds: Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +90,7 @@ class Stacks:
     device: str
     stacks: Mapping[str, Stack]
     matrices: Sequence[Matrix]
+    kinds: Sequence[KindSpeeds]
     start_ups: Sequence[StartUp]
     best: Sequence[Best]
 
@@ -98,6 +114,12 @@ def find_stacks(sides: Mapping[str, Subject]) -> Stacks | None:
             for mode in Mode
             if (matrix := _matrix(protocol, mode, sides))
         ],
+        kinds=[
+            speeds
+            for protocol in Protocol
+            for mode in Mode
+            if (speeds := _kind_speeds(protocol, mode, sides))
+        ],
         start_ups=[made for mode in Mode if (made := _start_up(mode, sides))],
         best=[
             Best(name, spec.title, spec.mode, *found)
@@ -109,22 +131,45 @@ def find_stacks(sides: Mapping[str, Subject]) -> Stacks | None:
 
 
 def _stack(subject: Subject) -> Stack:
-    compiled = " xla" if subject.setup["option xla"] == "on" else ""
-    return Stack(f"{subject.setup['backend']}{compiled}", subject.setup["precision"])
+    setup = subject.setup
+    return Stack.of(setup["backend"], setup["precision"], xla=setup["option xla"] == "on")
 
 
 def _matrix(protocol: Protocol, mode: Mode, sides: Mapping[str, Subject]) -> Matrix | None:
     """None where no two sides have a test in common."""
     names = {under(protocol, spec.id) for spec in FULL + MICRO if spec.mode is mode}
-    times, common = _in_common({key: side.side.times_ms for key, side in sides.items()}, names)
-    if not common:
+    times, common = _in_common(_times_ms(sides), names)
+    return Matrix(protocol, mode, len(common), _speeds(times, common)) if common else None
+
+
+def _kind_speeds(protocol: Protocol, mode: Mode, sides: Mapping[str, Subject]) -> KindSpeeds | None:
+    """None where no two sides have a test in common."""
+    found = {
+        title: _in_common(_times_ms(sides), KINDS[under(protocol, f"{title}/{mode}")])
+        for title in KIND_TITLES
+    }
+    shared = {title: pair for title, pair in found.items() if pair[1]}
+    if not shared:
         return None
+    return KindSpeeds(
+        protocol,
+        mode,
+        {title: len(tests) for title, (_, tests) in shared.items()},
+        {title: _speeds(times, tests) for title, (times, tests) in shared.items()},
+    )
+
+
+def _times_ms(sides: Mapping[str, Subject]) -> dict[str, Mapping[str, float]]:
+    return {letter: subject.side.times_ms for letter, subject in sides.items()}
+
+
+def _speeds(times: Mapping[str, Mapping[str, float]], tests: Collection[str]) -> dict[str, float]:
+    """How many times as fast as the first each side is over these tests, by letter."""
     first = next(iter(times.values()))
-    speeds = {
-        letter: geometric_mean(first[name] / found[name] for name in common)
+    return {
+        letter: geometric_mean(first[name] / found[name] for name in tests)
         for letter, found in times.items()
     }
-    return Matrix(protocol, mode, len(common), speeds)
 
 
 def _start_up(mode: Mode, sides: Mapping[str, Subject]) -> StartUp | None:
@@ -192,6 +237,22 @@ def matrix_grid(found: Stacks, matrix: Matrix) -> Grid:
     title = f"{under(matrix.protocol, matrix.mode)}, {matrix.tests} tests"
     cells = {letter: three_digits(speed) for letter, speed in matrix.speeds.items()}
     return _grid(found, title, cells)
+
+
+def kind_grid(found: Stacks, kinds: KindSpeeds) -> Grid:
+    """How many times as fast each side is in each kind of work, and which stack is the best."""
+    letters = [
+        letter for letter in found.stacks if any(letter in each for each in kinds.speeds.values())
+    ]
+    lines = [
+        [
+            f"{title} ({kinds.tests[title]})",
+            *(three_digits(speeds[letter]) if letter in speeds else "-" for letter in letters),
+            str(found.stacks[max(speeds, key=lambda letter: speeds[letter])]),
+        ]
+        for title, speeds in kinds.speeds.items()
+    ]
+    return [under(kinds.protocol, kinds.mode), *letters, "best"], lines
 
 
 def start_up_grid(found: Stacks, start_up: StartUp) -> Grid:

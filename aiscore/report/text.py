@@ -236,6 +236,9 @@ def render_comparison(compared: Compared) -> str:
 
 
 def _kinds(compared: Compared, ratios: Sequence[str]) -> str:
+    """Of several stacks there is a table with a column for each of them."""
+    if compared.stacks and len(ratios) > 1:
+        return ""
     lines = comparisons.kind_lines(compared)
     header = [f"{name} {mode}" for name in ratios for mode in Mode]
     return table(("kind of work", *header), lines, "l" * (1 + len(header))) if lines else ""
@@ -293,6 +296,7 @@ def _stacks(found: Stacks | None) -> str:
     title = f"Stacks on {found.device}, how many times as fast as the first side of each table:"
     parts = [wrapped("", title)]
     parts += [_grid(stacks.matrix_grid(found, matrix)) for matrix in found.matrices]
+    parts += [_grid(stacks.kind_grid(found, kinds)) for kinds in found.kinds]
     if found.start_ups:
         parts.append(wrapped("", "Building + first passes, which compile, in s:"))
     parts += [_grid(stacks.start_up_grid(found, start_up)) for start_up in found.start_ups]

@@ -47,6 +47,7 @@ ALWAYS_NEW = {"container_id"}
 UNKNOWN = "unknown"  # what a fact begins with that could not be found; the reason follows
 PLATFORM = "platform"
 VISIBLE = "CUDA_VISIBLE_DEVICES"  # a run sets it, to the device that stands in the result
+KIND_TITLES = (*Family, *SIZES.values())
 # What a reader may care for: "kind/mode" to tests. The micro suite has kinds, too.
 KINDS = {
     under(protocol, f"{title}/{mode}"): {
@@ -55,7 +56,7 @@ KINDS = {
         if test.mode is mode and title in _titles(NETWORKS[test.network])
     }
     for protocol in Protocol
-    for title in (*Family, *SIZES.values())
+    for title in KIND_TITLES
     for mode in Mode
 }
 # What a set-up is made of, by the keys that tell of it; all others stand for themselves.

@@ -1,0 +1,113 @@
+"""What a page says of the stacks on a device: who is how fast, in what, and needs what to start."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aiscore.report import stacks
+from aiscore.report.comparisons import LETTERS, NO_INTERVAL
+from aiscore.report.rows import status_text
+from aiscore.results.model import Result
+from aiscore.results.subject import Subject, from_result
+from aiscore.scoring.compare import ROUNDS
+
+DATE = 10  # letters of a time's date
+SHORT_UUID = 12  # letters that tell a few GPUs apart
+TIMES_AS_FAST = (
+    "How many times as fast as the first side of each table, over the tests that all of its sides"
+    " have."
+)
+COMPILE = "To start: building + first passes, which compile, in s"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A result as a side of a section."""
+
+    subject: Subject
+    status: str
+    rounds: int
+    started_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tables of one kind under a title."""
+
+    title: str
+    tables: Sequence[stacks.Grid]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One device: which result is which side, what they do, and the best stack of each test."""
+
+    title: str
+    notes: Sequence[str]
+    sides: stacks.Grid
+    groups: Sequence[Group]
+    best: Group
+
+
+def side_of(result: Result) -> Side:
+    """What a section needs of it."""
+    run = result.run
+    return Side(from_result(result), status_text(result), run.rounds, run.started_at)
+
+
+def sections(sides: Iterable[Side]) -> list[Section]:
+    """One for each device that has results of several stacks."""
+    devices: dict[tuple[str, ...], list[Side]] = {}
+    for side in sides:
+        if side.subject.source == "result":
+            key = tuple(side.subject.setup[name] for name in stacks.SAME_DEVICE)
+            devices.setdefault(key, []).append(side)
+    made = [_section(group[: len(LETTERS)]) for group in devices.values()]
+    return [section for section in made if section]
+
+
+def _section(sides: Sequence[Side]) -> Section | None:
+    named = dict(zip(LETTERS, sides, strict=False))
+    found = stacks.find_stacks({letter: side.subject for letter, side in named.items()})
+    if found is None:
+        return None
+    certain = all(side.rounds >= ROUNDS for side in sides)
+    return Section(
+        title=f"Stacks on {found.device}",
+        notes=[TIMES_AS_FAST, *([] if certain else [NO_INTERVAL])],
+        sides=(
+            ["side", "stack", "status", "rounds", "begun", "GPU"],
+            [_side(letter, side, found) for letter, side in named.items()],
+        ),
+        groups=[
+            Group("All networks", [stacks.matrix_grid(found, each) for each in found.matrices]),
+            Group("Kinds of work", [stacks.kind_grid(found, each) for each in found.kinds]),
+            Group(COMPILE, [stacks.start_up_grid(found, each) for each in found.start_ups]),
+        ],
+        best=Group(
+            f"The best in each test: {stacks.best_counts(found)}",
+            [
+                (
+                    [
+                        "test",
+                        "network",
+                        "mode",
+                        "stack",
+                        "ms",
+                        "times as fast as the next, ~ not sure",
+                    ],
+                    stacks.best_lines(found),
+                )
+            ],
+        ),
+    )
+
+
+def _side(letter: str, side: Side, found: stacks.Stacks) -> list[str]:
+    return [
+        letter,
+        f"{found.stacks[letter]}",
+        side.status,
+        f"{side.rounds}",
+        side.started_at[:DATE],
+        side.subject.setup.get("gpu uuid", "-")[:SHORT_UUID],
+    ]
