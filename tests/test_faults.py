@@ -493,10 +493,10 @@ def test_a_worker_that_says_ok_without_a_pass_is_not_believed(script, monkeypatc
     assert outcome.result.tests[0].error.type == "ProtocolError"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_waits_for_the_end_of_what_must_be_whole(number):
     done = []
-    name = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}[number]
+    name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
     before = signal.getsignal(number)
     with one_interrupt(), pytest.raises(KeyboardInterrupt, match=name), uninterrupted():
         with uninterrupted():

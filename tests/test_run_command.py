@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -144,6 +145,42 @@ def test_sigterm_keeps_them_as_ctrl_c_does(hanging_run):
     phases = ("start", "prepare", "passes")
     assert result.tests[1].error.message in [f"SIGTERM (phase: {phase})" for phase in phases]
     assert os.listdir() == [OUTPUT.name]
+
+
+def test_a_terminal_that_is_lost_keeps_them_too(script):
+    script(tests={"1.2": {"failure": "hang"}})
+    terminal, end = pty.openpty()
+    with subprocess.Popen(
+        [*RUN, "-o", str(OUTPUT), "--tests", "1,2"], stdout=end, stderr=end, start_new_session=True
+    ) as run:
+        os.close(end)
+        shown = b""
+        while b"1.1 MobileNet-V2 inference: " not in shown:
+            shown += os.read(terminal, 4096)
+        os.close(terminal)  # what is written there fails from here on
+        run.send_signal(signal.SIGHUP)
+        assert run.wait() == 130
+    result = load(OUTPUT)
+    assert [test.status.value for test in result.tests] == ["ok", *3 * ["interrupted"]]
+    assert result.tests[1].error is not None
+    assert result.tests[1].error.message.startswith("SIGHUP (phase: ")
+    assert os.listdir() == [OUTPUT.name]
+
+
+def test_nohup_keeps_a_run_going_when_its_terminal_is_lost(script):
+    script(tests={"1.2": {"failure": "hang"}})
+    with subprocess.Popen(
+        ["nohup", *RUN, "-o", str(OUTPUT), "--tests", "1,2", "--timeout", "3"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        assert run.stderr is not None
+        assert any(line.startswith("[1/4] 1.1 ") for line in run.stderr)
+        run.send_signal(signal.SIGHUP)
+        run.communicate()
+    assert run.returncode == 1
+    assert [test.status.value for test in load(OUTPUT).tests] == ["ok", "timeout", "ok", "ok"]
 
 
 def test_impatient_ctrl_c_loses_nothing(hanging_run):

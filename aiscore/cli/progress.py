@@ -69,9 +69,12 @@ class PlainProgress(Observer):
 
     def _print(self, line: str) -> None:
         try:
-            click.echo(line, err=True)
+            self._write(line)
         except OSError:
             discard(sys.stderr)  # nobody reads it any more: no reason to end a measurement
+
+    def _write(self, line: str) -> None:
+        click.echo(line, err=True)
 
 
 class LiveProgress(PlainProgress):
@@ -120,9 +123,9 @@ class LiveProgress(PlainProgress):
             self._live.stop()
             self._live = None
 
-    def _print(self, line: str) -> None:
+    def _write(self, line: str) -> None:
         if self._live is None:
-            super()._print(line)
+            super()._write(line)
         else:
             self._live.console.print(line, markup=False, soft_wrap=True)
 

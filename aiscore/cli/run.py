@@ -121,7 +121,7 @@ def command(
     """Measure this machine and write a result file.
 
     Progress goes to stderr, the table and the scores to stdout. Exit code 1
-    says that a test that was asked for is not ok, 130 that Ctrl-C or SIGTERM
+    says that a test that was asked for is not ok, 130 that Ctrl-C, SIGTERM or SIGHUP
     ended the run: the tests that were finished by then are in the result file.
     """
     if resume is None:

@@ -123,7 +123,7 @@ def command(
     process of its own on data that is made on the device. A batch that does
     not fit is oom, and the sweep goes on. Nothing of it is scored
     (docs/throughput.md). Exit code 1 says that a batch that was asked for is
-    not ok, 130 that Ctrl-C or SIGTERM ended the sweep: the points that were
+    not ok, 130 that Ctrl-C, SIGTERM or SIGHUP ended the sweep: the points that were
     finished by then are in the file.
     """
     arguments = tuple(sys.argv[1:])

@@ -1,12 +1,18 @@
-"""Ctrl-C and SIGTERM, so that they end a run and lose nothing that was measured."""
+"""Ctrl-C, SIGTERM and SIGHUP, so that they end a run and lose nothing that was measured."""
 
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+NAMES = {
+    signal.SIGINT: "Ctrl-C",
+    signal.SIGTERM: "SIGTERM",
+    signal.SIGHUP: "SIGHUP",  # the terminal is gone, as when a connection breaks
+}
+OUTPUTS = (1, 2)  # standard output and error
 
 
 class _State:
@@ -19,23 +25,33 @@ class _State:
 
 @contextmanager
 def one_interrupt() -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM raises KeyboardInterrupt, which names it; others are ignored.
+    """The first of these signals raises KeyboardInterrupt, which names it; others are ignored.
 
-    Within another one, and outside the main thread, which alone receives them, it
-    changes nothing.
+    SIGHUP stays ignored where it is, for nohup wants it so. Within another one, and
+    outside the main thread, which alone receives signals, nothing is changed.
     """
     if _State.handled or not _is_main_thread():
         yield
         return
 
+    terminals = [stream for stream in OUTPUTS if os.isatty(stream)]
+
     def raise_once(number: int, frame: FrameType | None) -> None:
-        for other in NAMES:
+        for other in before:
             signal.signal(other, signal.SIG_IGN)
+        if number == signal.SIGHUP:
+            _discard(terminals)
         _State.waiting = NAMES[signal.Signals(number)]
         if not _State.blocks:
             _raise_waiting()
 
-    before = {number: signal.signal(number, raise_once) for number in NAMES}
+    before = {
+        number: signal.getsignal(number)
+        for number in NAMES
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+    }
+    for number in before:
+        signal.signal(number, raise_once)
     _State.handled = True
     try:
         yield
@@ -62,6 +78,14 @@ def uninterrupted() -> Iterator[None]:
         _State.blocks -= 1
         if _State.waiting and not _State.blocks:
             _raise_waiting()
+
+
+def _discard(streams: Iterable[int]) -> None:
+    """What is written there leads nowhere: on a terminal that is gone it would fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def _raise_waiting() -> None:

@@ -57,7 +57,7 @@ def execute(
 ) -> Outcome:
     """Runs what was asked for and writes the result file.
 
-    Ctrl-C or SIGTERM while tests run gives a result marked interrupted. Raises
+    Ctrl-C, SIGTERM or SIGHUP while tests run gives a result marked interrupted. Raises
     UserError, before any test runs, for whatever stands in the way.
     """
     with one_interrupt(), open_workers(os.environ) as workers:

@@ -144,7 +144,7 @@ def execute(
 ) -> SweepOutcome:
     """Measures what was asked for and writes the file.
 
-    Ctrl-C or SIGTERM while points run gives a sweep marked interrupted. Raises
+    Ctrl-C, SIGTERM or SIGHUP while points run gives a sweep marked interrupted. Raises
     UserError, before any point runs, for whatever stands in the way.
     """
     with one_interrupt(), open_workers(os.environ) as workers:
