@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from aiscore.errors import UserError
 from aiscore.report.rows import halves, status_text, summary_of
-from aiscore.report.stacks import Stack
+from aiscore.report.stacks import Stack, stack_of
 from aiscore.results.model import Result, ScoreRecord, Summary
 from aiscore.results.prices import Prices
 from aiscore.results.reference import Card, cards
@@ -230,8 +230,7 @@ def full_row(result: Result) -> BoardRow:
 
 def _stack(result: Result) -> str | None:
     """What it ran on, if that is not the leaderboard's stack."""
-    options = result.options
-    found = Stack.of(result.backend, options.precision, xla=options.xla)
+    found = stack_of(result)
     return None if result.imported or found == LEADERBOARD_STACK else str(found)
 
 

@@ -14,7 +14,7 @@ from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, full_row
 from aiscore.report.details import details
 from aiscore.report.escape import short, terminal
 from aiscore.report.html import make_html, template
-from aiscore.report.stack_sections import Group, Side, sections, side_of
+from aiscore.report.stack_sections import Group, sections
 from aiscore.report.stacks import Grid
 from aiscore.results.model import Result
 from aiscore.results.prices import Prices
@@ -50,7 +50,7 @@ class Page:
 class Entry:
     """A row of the table, its times by test, and what else is said of it: titles and texts.
 
-    ``side`` is what it is among the stacks of its device.
+    ``result`` is there if the page holds it whole.
     ``packed`` is the result file, compressed; a card has none. In the page, a line
     follows it with what was derived and is shown: far less than the summary.
     """
@@ -59,7 +59,7 @@ class Entry:
     times_ms: Mapping[Protocol, Mapping[str, float]]
     facts: Sequence[Sequence[str]]
     packed: bytes = b""
-    side: Side | None = None
+    result: Result | None = None
 
 
 def embedded_entry(result: Result) -> Entry:
@@ -69,7 +69,7 @@ def embedded_entry(result: Result) -> Entry:
         facts.append(["Roof", rows.roof_text(result.roof, rows.summary_of(result).roof)])
     shown = json.dumps(asdict(details(result)), separators=(",", ":")).encode()
     packed = _packed(_file(result) + b"\n" + shown, SMALL)
-    return Entry(full_row(result), _times_ms(result), facts, packed, side_of(result))
+    return Entry(full_row(result), _times_ms(result), facts, packed, result)
 
 
 def archived_entry(result: Result, name: str, archive_name: str) -> Entry:
@@ -167,7 +167,7 @@ def _render(entries: Sequence[Entry], packed: Sequence[str], closing: str) -> st
 
 def _sections(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     """The stacks of each device that has several, with texts that show what they are."""
-    for section in sections(entry.side for entry in entries if entry.side):
+    for section in sections(entry.result for entry in entries if entry.result):
         yield {
             "title": terminal(section.title),
             "notes": section.notes,

@@ -48,35 +48,30 @@ class Section:
     best: Group
 
 
-def side_of(result: Result) -> Side:
-    """What a section needs of it."""
-    run = result.run
-    return Side(from_result(result), status_text(result), run.rounds, run.started_at)
-
-
-def sections(sides: Iterable[Side]) -> list[Section]:
+def sections(results: Iterable[Result]) -> list[Section]:
     """One for each device that has results of several stacks."""
-    devices: dict[tuple[str, ...], list[Side]] = {}
-    for side in sides:
-        if side.subject.source == "result":
-            key = tuple(side.subject.setup[name] for name in stacks.SAME_DEVICE)
-            devices.setdefault(key, []).append(side)
-    made = [_section(group[: len(LETTERS)]) for group in devices.values()]
+    devices: dict[tuple[str, ...], list[Result]] = {}
+    for result in results:
+        if not result.imported:
+            key = (result.device.kind, result.device.name, result.suite)
+            devices.setdefault(key, []).append(result)
+    several = [group for group in devices.values() if len(set(map(stacks.stack_of, group))) > 1]
+    made = [_section(group[: len(LETTERS)]) for group in several]
     return [section for section in made if section]
 
 
-def _section(sides: Sequence[Side]) -> Section | None:
-    named = dict(zip(LETTERS, sides, strict=False))
+def _section(results: Sequence[Result]) -> Section | None:
+    named = dict(zip(LETTERS, map(_side, results), strict=False))
     found = stacks.find_stacks({letter: side.subject for letter, side in named.items()})
     if found is None:
         return None
-    certain = all(side.rounds >= ROUNDS for side in sides)
+    certain = all(result.run.rounds >= ROUNDS for result in results)
     return Section(
         title=f"Stacks on {found.device}",
         notes=[TIMES_AS_FAST, *([] if certain else [NO_INTERVAL])],
         sides=(
             ["side", "stack", "status", "rounds", "begun", "GPU"],
-            [_side(letter, side, found) for letter, side in named.items()],
+            [_side_line(letter, side, found) for letter, side in named.items()],
         ),
         groups=[
             Group("All networks", [stacks.matrix_grid(found, each) for each in found.matrices]),
@@ -102,7 +97,12 @@ def _section(sides: Sequence[Side]) -> Section | None:
     )
 
 
-def _side(letter: str, side: Side, found: stacks.Stacks) -> list[str]:
+def _side(result: Result) -> Side:
+    run = result.run
+    return Side(from_result(result), status_text(result), run.rounds, run.started_at)
+
+
+def _side_line(letter: str, side: Side, found: stacks.Stacks) -> list[str]:
     return [
         letter,
         f"{found.stacks[letter]}",

@@ -7,6 +7,7 @@ from math import fsum
 from typing import TypeVar
 
 from aiscore.report.rows import milliseconds, three_digits
+from aiscore.results.model import Result
 from aiscore.results.subject import KIND_TITLES, KINDS, Subject, under
 from aiscore.scoring.compare import NOISE_FLOOR, Verdict, find_tests
 from aiscore.scoring.score import geometric_mean
@@ -93,6 +94,11 @@ class Stacks:
     kinds: Sequence[KindSpeeds]
     start_ups: Sequence[StartUp]
     best: Sequence[Best]
+
+
+def stack_of(result: Result) -> Stack:
+    """What the result ran on."""
+    return Stack.of(result.backend, result.options.precision, xla=result.options.xla)
 
 
 def find_stacks(sides: Mapping[str, Subject]) -> Stacks | None:
