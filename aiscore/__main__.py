@@ -2,6 +2,6 @@
 
 import sys
 
-from aiscore.cli.main import main
+from aiscore.cli.main import entry
 
-sys.exit(main())
+sys.exit(entry())

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -187,6 +188,14 @@ def test_impatient_ctrl_c_loses_nothing(hanging_run):
     for _ in range(5):
         hanging_run.send_signal(signal.SIGINT)
     assert hanging_run.wait() == 130
+    assert load(OUTPUT).tests[0].status == "ok"
+
+
+def test_ctrl_c_that_does_not_stop_changes_nothing(hanging_run):
+    while hanging_run.poll() is None:
+        hanging_run.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    assert hanging_run.returncode == 130
     assert load(OUTPUT).tests[0].status == "ok"
 
 

@@ -107,6 +107,12 @@ def cli() -> None:
     """
 
 
+def entry() -> int:
+    """The whole process: interrupts after the first are ignored until it has ended."""
+    with one_interrupt(until_exit=True):
+        return main()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; its exit code: 0, 1 a finding, 2 an error, 130 interrupted."""
     state = State()

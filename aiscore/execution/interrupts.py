@@ -21,14 +21,16 @@ class _State:
     blocks = 0  # that put an interrupt off, one within the other
     waiting: str | None = None
     handled = False  # by the outermost one_interrupt
+    interrupted = False  # within it
 
 
 @contextmanager
-def one_interrupt() -> Iterator[None]:
+def one_interrupt(*, until_exit: bool = False) -> Iterator[None]:
     """The first of these signals raises KeyboardInterrupt, which names it; others are ignored.
 
     SIGHUP stays ignored where it is, for nohup wants it so. Within another one, and
     outside the main thread, which alone receives signals, nothing is changed.
+    ``until_exit``: the process ends after it, and what is ignored by then stays so.
     """
     if _State.handled or not _is_main_thread():
         yield
@@ -41,7 +43,7 @@ def one_interrupt() -> Iterator[None]:
             signal.signal(other, signal.SIG_IGN)
         if number == signal.SIGHUP:
             _discard(terminals)
-        _State.waiting = NAMES[signal.Signals(number)]
+        _State.waiting, _State.interrupted = NAMES[signal.Signals(number)], True
         if not _State.blocks:
             _raise_waiting()
 
@@ -56,9 +58,10 @@ def one_interrupt() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        _State.waiting, _State.handled = None, False
+        if not (until_exit and _State.interrupted):
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        _State.waiting, _State.handled, _State.interrupted = None, False, False
 
 
 @contextmanager
