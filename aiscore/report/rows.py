@@ -44,6 +44,7 @@ SCORE_TITLES = {
     "resident ai": "Resident AI score",
     "resident micro": "Resident micro score",
 }
+NO_REASON = "no reason given"
 NOT_STEADY = (
     "* not steady: warming up after the first pass added more than "
     f"{validity.NOT_STEADY.limit:.0%} to the time"
@@ -273,9 +274,7 @@ def failures(result: Result) -> list[tuple[str, str, list[str]]]:
     for part in result.parts:
         for test in part.tests:
             if test.status is not Status.OK:
-                reason = (
-                    f"{test.error.type}: {test.error.headline}" if test.error else "no reason given"
-                )
+                reason = test.error.reason if test.error else NO_REASON
                 status = within(result, part) + test.status
                 groups.setdefault((status, reason), []).append(test.id)
     return [(status, reason, tests) for (status, reason), tests in groups.items()]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiscore.report.rows import NOT_STEADY, check_text, check_title, three_digits
+from aiscore.report.rows import NO_REASON, NOT_STEADY, check_text, check_title, three_digits
 from aiscore.results.model import CheckRecord
 from aiscore.results.sweep import LineSummary, PointRecord, PointSummary, Sweep
 from aiscore.results.sweep_summary import GIB, in_fp32, speeds, summary_of, without_xla
@@ -109,7 +109,7 @@ def failures(sweep: Sweep) -> list[str]:
     groups: dict[tuple[Line, Status, str], list[int]] = {}
     for point in sweep.points:
         if point.status is not Status.OK and not _ended_the_search(point):
-            reason = f"{point.error.type}: {point.error.headline}" if point.error else "no reason"
+            reason = point.error.reason if point.error else NO_REASON
             groups.setdefault((point.line, point.status, reason), []).append(point.batch)
     return [
         f"{line_title(line)}, batch {', '.join(map(str, batches))}: {status} ({reason})"

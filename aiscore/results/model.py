@@ -119,6 +119,11 @@ class ErrorRecord(Strict):
         cut = len(lines) > 1 or len(first) > LONGEST_HEADLINE
         return f"{first[:LONGEST_HEADLINE]}{' ...' if cut else ''}"
 
+    @property
+    def reason(self) -> str:
+        """Its type and its headline."""
+        return f"{self.type}: {self.headline}"
+
 
 class SeriesRecord(Strict):
     """The samples of one sensor, reduced."""
