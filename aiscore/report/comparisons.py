@@ -59,7 +59,8 @@ TESTS = {
 }
 NO_INTERVAL = (
     f"Without an interval, nothing below {NOISE_FLOOR:.0%} is called a difference: hosts with the"
-    f" same card have differed by nearly that much. {ROUNDS} rounds on both sides give an interval."
+    " same card have differed by nearly that much in whole scores, and by more in few tests."
+    f" {ROUNDS} rounds on both sides give an interval."
 )
 
 

@@ -198,9 +198,9 @@ def _charts(entries: Sequence[Entry]) -> Iterator[dict[str, str]]:
 
 
 def _title(entries: Sequence[Entry]) -> str:
-    """Of one result the device, of several what they are."""
+    """The device, if all results are of one, else what they are."""
     names = [short(entry.row.device, LONGEST_TITLE) for entry in entries if entry.row.mine]
-    return f"{names[0]}: deep learning scores" if len(names) == 1 else "Deep learning scores"
+    return f"{names[0]}: deep learning scores" if len(set(names)) == 1 else "Deep learning scores"
 
 
 def _lead(entries: Sequence[Entry]) -> str:
@@ -211,8 +211,8 @@ def _lead(entries: Sequence[Entry]) -> str:
     resident = any(Protocol.RESIDENT in entry.times_ms for entry in entries)
     return (
         f"{shown[0].upper()}{shown[1:]} of aiscore beside {len(entries) - count} cards: published"
-        " AI-Benchmark reports and runs of this project. All are on the scale of the public"
-        " AI-Benchmark leaderboard, where a Tesla V100 SXM2 32GB has"
+        " AI-Benchmark reports and runs of this project. Scores without a mark are on the scale of"
+        " the public AI-Benchmark leaderboard, where a Tesla V100 SXM2 32GB has"
         f" {anchor['inference']:,} in inference and {anchor['training']:,} in training."
         " A higher score is faster; the AI score is the sum of the two."
         f"{RESIDENT if resident else ''}"

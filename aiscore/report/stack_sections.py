@@ -16,6 +16,7 @@ TIMES_AS_FAST = (
     "How many times as fast as the first side of each table, over the tests that all of its sides"
     " have."
 )
+BEST = "lead: how many times as fast as the next stack, ~ where that is not sure"
 COMPILE = "To start: building + first passes, which compile, in s"
 
 
@@ -68,18 +69,25 @@ def _section(results: Sequence[Result]) -> Section | None:
     certain = all(result.run.rounds >= ROUNDS for result in results)
     return Section(
         title=f"Stacks on {found.device}",
-        notes=[TIMES_AS_FAST, *([] if certain else [NO_INTERVAL])],
+        notes=[
+            TIMES_AS_FAST,
+            *([] if certain else [NO_INTERVAL]),
+            f"Surely the best: {'; '.join(stacks.best_counts(found))}.",
+        ],
         sides=(
             ["side", "stack", "status", "rounds", "begun", "GPU"],
             [_side_line(letter, side, found) for letter, side in named.items()],
         ),
         groups=[
-            Group("All networks", [stacks.matrix_grid(found, each) for each in found.matrices]),
+            Group(
+                "All tests that they have in common",
+                [stacks.matrix_grid(found, each) for each in found.matrices],
+            ),
             Group("Kinds of work", [stacks.kind_grid(found, each) for each in found.kinds]),
             Group(COMPILE, [stacks.start_up_grid(found, each) for each in found.start_ups]),
         ],
         best=Group(
-            f"The best in each test: {stacks.best_counts(found)}",
+            f"The best in each test; {BEST}",
             [
                 (
                     [
@@ -88,7 +96,7 @@ def _section(results: Sequence[Result]) -> Section | None:
                         "mode",
                         "stack",
                         "ms",
-                        "times as fast as the next, ~ not sure",
+                        "lead",
                     ],
                     stacks.best_lines(found),
                 )

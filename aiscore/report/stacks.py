@@ -16,6 +16,7 @@ from workloads.suite import FULL, MICRO
 
 Value = TypeVar("Value")
 
+NOBODY = "none for sure"
 SAME_DEVICE = ("kind", "device", "suite")
 
 
@@ -254,11 +255,20 @@ def kind_grid(found: Stacks, kinds: KindSpeeds) -> Grid:
         [
             f"{title} ({kinds.tests[title]})",
             *(three_digits(speeds[letter]) if letter in speeds else "-" for letter in letters),
-            str(found.stacks[max(speeds, key=lambda letter: speeds[letter])]),
+            _best_stack(found, speeds),
         ]
         for title, speeds in kinds.speeds.items()
     ]
     return [under(kinds.protocol, kinds.mode), *letters, "best"], lines
+
+
+def _best_stack(found: Stacks, speeds: Mapping[str, float]) -> str:
+    """The fastest; ``~`` where the next stack is not slower by more than hosts differ."""
+    best = max(speeds, key=lambda letter: speeds[letter])
+    stack = found.stacks[best]
+    rivals = [speed for letter, speed in speeds.items() if found.stacks[letter] != stack]
+    sure = not rivals or speeds[best] > max(rivals) * (1 + NOISE_FLOOR)
+    return f"{'' if sure else '~'}{stack}"
 
 
 def start_up_grid(found: Stacks, start_up: StartUp) -> Grid:
@@ -303,7 +313,16 @@ def best_lines(found: Stacks) -> list[list[str]]:
     ]
 
 
-def best_counts(found: Stacks) -> str:
-    """In how many tests each stack is the best, most first."""
-    counts = Counter(str(found.stacks[best.letter]) for best in found.best)
-    return ", ".join(f"{stack} in {count}" for stack, count in counts.most_common())
+def best_counts(found: Stacks) -> list[str]:
+    """In how many tests each stack is surely the best, most first, for each protocol and mode."""
+    counts: dict[str, Counter[str]] = {}
+    for best in found.best:
+        protocol = (
+            Protocol.RESIDENT if best.test.startswith(Protocol.RESIDENT) else Protocol.CLASSIC
+        )
+        of = counts.setdefault(under(protocol, best.mode), Counter())
+        of[str(found.stacks[best.letter]) if best.sure else NOBODY] += 1
+    return [
+        f"{title}: {', '.join(f'{stack} in {count}' for stack, count in of.most_common())}"
+        for title, of in counts.items()
+    ]

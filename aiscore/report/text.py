@@ -245,9 +245,12 @@ def _kinds(compared: Compared, ratios: Sequence[str]) -> str:
 
 
 def _compared_tests(compared: Compared, letters: str, ratios: Sequence[str]) -> str:
+    """Ratios of many stacks would make it too wide; the best stack of each test follows."""
     lines = comparisons.test_lines(compared)
     if not lines:
         return ""
+    if compared.stacks and len(ratios) > 1:
+        lines, ratios = [line[: 3 + len(letters)] for line in lines], []
     more = ("moves", "sure") if len(ratios) == 1 else ()
     header = ("test", "network", "mode", *(f"{letter} ms" for letter in letters), *ratios, *more)
     align = "lll" + "r" * (len(letters) + len(ratios)) + "rl"[: len(more)]
@@ -258,7 +261,8 @@ def _compared_tests(compared: Compared, letters: str, ratios: Sequence[str]) -> 
 def _subjects(compared: Compared) -> str:
     lines = []
     for letter, subject in zip(LETTERS, compared.subjects, strict=False):
-        lines.append(wrapped(f"{letter}  ", f"{subject.name} ({subject.source})"))
+        stack = f", {compared.stacks.stacks[letter]}" if compared.stacks else ""
+        lines.append(wrapped(f"{letter}  ", f"{subject.name} ({subject.source}{stack})"))
         lines += [wrapped("   - ", remark) for remark in subject.remarks]
     return "\n".join(lines)
 
@@ -303,7 +307,7 @@ def _stacks(found: Stacks | None) -> str:
     header = ["test", "network", "mode", "best stack", "ms", "lead"]
     legend = (
         "lead: how many times as fast as the next stack, ~ where that is not sure."
-        f" Best: {stacks.best_counts(found)}."
+        f" Best: {'; '.join(stacks.best_counts(found))}."
     )
     best = table(header, stacks.best_lines(found), "llllrr")
     parts.append("\n".join([best, wrapped("", legend)]))

@@ -27,10 +27,10 @@ function showTray() {
   );
 }
 
-/** The names of the rows, and where they are from if the names are the same. */
+/** The names of the rows, and their stacks or where they are from if the names are the same. */
 function pickedNames() {
   const same = picked.length === 2 && picked[0].name === picked[1].name;
-  return picked.map((row) => (same ? `${row.name} (${row.origin})` : row.name));
+  return picked.map((row) => (same ? `${row.name} (${[row.origin, row.stack, row.status].filter(Boolean).join(", ")})` : row.name));
 }
 
 function clearPicked() {
