@@ -87,7 +87,7 @@ def test_stacks_of_one_device_stand_in_matrices_above_the_table():
     assert "side stack status rounds begun GPU A tensorflow default complete 1 2026-11-30" in text
     assert "inference, 24 tests default tensorflow A 1.00 jax B 1.50, C 0.500" in text
     assert "segmentation (3) 1.00 1.50 0.500 jax default" in text
-    assert "Surely the best: inference: jax default in 24; training: jax default in 18." in text
+    assert "inference: jax default in 24 training: jax default in 18 " in text
 
 
 def test_there_are_no_matrices_of_one_stack_or_of_two_devices():

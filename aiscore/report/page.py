@@ -174,6 +174,7 @@ def _sections(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
             "sides": _table(section.sides),
             "groups": list(map(_group, section.groups)),
             "best": _group(section.best),
+            "counts": list(map(terminal, section.counts)),
         }
 
 

@@ -40,13 +40,17 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One device: which result is which side, what they do, and the best stack of each test."""
+    """One device: which result is which side, what they do, and the best stack of each test.
+
+    ``counts``: how often each stack is the best.
+    """
 
     title: str
     notes: Sequence[str]
     sides: stacks.Grid
     groups: Sequence[Group]
     best: Group
+    counts: Sequence[str]
 
 
 def sections(results: Iterable[Result]) -> list[Section]:
@@ -69,11 +73,7 @@ def _section(results: Sequence[Result]) -> Section | None:
     certain = all(result.run.rounds >= ROUNDS for result in results)
     return Section(
         title=f"Stacks on {found.device}",
-        notes=[
-            TIMES_AS_FAST,
-            *([] if certain else [NO_INTERVAL]),
-            f"Surely the best: {'; '.join(stacks.best_counts(found))}.",
-        ],
+        notes=[TIMES_AS_FAST, *([] if certain else [NO_INTERVAL])],
         sides=(
             ["side", "stack", "status", "rounds", "begun", "GPU"],
             [_side_line(letter, side, found) for letter, side in named.items()],
@@ -83,7 +83,10 @@ def _section(results: Sequence[Result]) -> Section | None:
                 "All tests that they have in common",
                 [stacks.matrix_grid(found, each) for each in found.matrices],
             ),
-            Group("Kinds of work", [stacks.kind_grid(found, each) for each in found.kinds]),
+            Group(
+                "Kinds of work, ~ where the best is not sure",
+                [stacks.kind_grid(found, each) for each in found.kinds],
+            ),
             Group(COMPILE, [stacks.start_up_grid(found, each) for each in found.start_ups]),
         ],
         best=Group(
@@ -102,6 +105,7 @@ def _section(results: Sequence[Result]) -> Section | None:
                 )
             ],
         ),
+        counts=stacks.best_counts(found),
     )
 
 

@@ -297,7 +297,10 @@ def _grid(grid: stacks.Grid) -> str:
 def _stacks(found: Stacks | None) -> str:
     if found is None:
         return ""
-    title = f"Stacks on {found.device}, how many times as fast as the first side of each table:"
+    title = (
+        f"Stacks on {found.device}, how many times as fast as the first side of each table"
+        " (~ where the best is not sure):"
+    )
     parts = [wrapped("", title)]
     parts += [_grid(stacks.matrix_grid(found, matrix)) for matrix in found.matrices]
     parts += [_grid(stacks.kind_grid(found, kinds)) for kinds in found.kinds]
