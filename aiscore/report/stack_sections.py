@@ -7,7 +7,7 @@ from aiscore.report import stacks
 from aiscore.report.comparisons import LETTERS, NO_INTERVAL
 from aiscore.report.rows import status_text
 from aiscore.results.model import Result
-from aiscore.results.subject import Subject, from_result
+from aiscore.results.subject import from_result
 from aiscore.scoring.compare import ROUNDS
 
 DATE = 10  # letters of a time's date
@@ -18,16 +18,6 @@ TIMES_AS_FAST = (
 )
 BEST = "lead: how many times as fast as the next stack, ~ where that is not sure"
 COMPILE = "To start: building + first passes, which compile, in s"
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A result as a side of a section."""
-
-    subject: Subject
-    status: str
-    rounds: int
-    started_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +56,8 @@ def sections(results: Iterable[Result]) -> list[Section]:
 
 
 def _section(results: Sequence[Result]) -> Section | None:
-    named = dict(zip(LETTERS, map(_side, results), strict=False))
-    found = stacks.find_stacks({letter: side.subject for letter, side in named.items()})
+    named = dict(zip(LETTERS, results, strict=False))
+    found = stacks.find_stacks({letter: from_result(result) for letter, result in named.items()})
     if found is None:
         return None
     certain = all(result.run.rounds >= ROUNDS for result in results)
@@ -76,7 +66,7 @@ def _section(results: Sequence[Result]) -> Section | None:
         notes=[TIMES_AS_FAST, *([] if certain else [NO_INTERVAL])],
         sides=(
             ["side", "stack", "status", "rounds", "begun", "GPU"],
-            [_side_line(letter, side, found) for letter, side in named.items()],
+            [_side(letter, result) for letter, result in named.items()],
         ),
         groups=[
             Group(
@@ -91,35 +81,19 @@ def _section(results: Sequence[Result]) -> Section | None:
         ],
         best=Group(
             f"The best in each test; {BEST}",
-            [
-                (
-                    [
-                        "test",
-                        "network",
-                        "mode",
-                        "stack",
-                        "ms",
-                        "lead",
-                    ],
-                    stacks.best_lines(found),
-                )
-            ],
+            [(["test", "network", "mode", "stack", "ms", "lead"], stacks.best_lines(found))],
         ),
         counts=stacks.best_counts(found),
     )
 
 
-def _side(result: Result) -> Side:
+def _side(letter: str, result: Result) -> list[str]:
     run = result.run
-    return Side(from_result(result), status_text(result), run.rounds, run.started_at)
-
-
-def _side_line(letter: str, side: Side, found: stacks.Stacks) -> list[str]:
     return [
         letter,
-        f"{found.stacks[letter]}",
-        side.status,
-        f"{side.rounds}",
-        side.started_at[:DATE],
-        side.subject.setup.get("gpu uuid", "-")[:SHORT_UUID],
+        f"{stacks.stack_of(result)}",
+        status_text(result),
+        f"{run.rounds}",
+        run.started_at[:DATE],
+        (result.device.uuid or "-")[:SHORT_UUID],
     ]

@@ -77,6 +77,7 @@ class Best:
     """The fastest side in a test. ``lead``: how many times as fast as the next stack it is."""
 
     test: str
+    protocol: Protocol
     network: str
     mode: Mode
     letter: str
@@ -129,7 +130,7 @@ def find_stacks(sides: Mapping[str, Subject]) -> Stacks | None:
         ],
         start_ups=[made for mode in Mode if (made := _start_up(mode, sides))],
         best=[
-            Best(name, spec.title, spec.mode, *found)
+            Best(name, protocol, spec.title, spec.mode, *found)
             for protocol in Protocol
             for spec in FULL + MICRO
             if (found := _best(name := under(protocol, spec.id), sides, stacks))
@@ -317,10 +318,7 @@ def best_counts(found: Stacks) -> list[str]:
     """In how many tests each stack is surely the best, most first, for each protocol and mode."""
     counts: dict[str, Counter[str]] = {}
     for best in found.best:
-        protocol = (
-            Protocol.RESIDENT if best.test.startswith(Protocol.RESIDENT) else Protocol.CLASSIC
-        )
-        of = counts.setdefault(under(protocol, best.mode), Counter())
+        of = counts.setdefault(under(best.protocol, best.mode), Counter())
         of[str(found.stacks[best.letter]) if best.sure else NOBODY] += 1
     return [
         f"{title}: {', '.join(f'{stack} in {count}' for stack, count in of.most_common())}"
