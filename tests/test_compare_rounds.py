@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,29 @@ from scipy.stats import false_discovery_control, ttest_ind
 
 from aiscore.report.comparisons import compare_all, first_line, sentences
 from aiscore.results.model import Result, RoundRecord
-from aiscore.results.store import save
-from aiscore.results.subject import KINDS, VARIABLES, from_result
+from aiscore.results.store import load, save
+from aiscore.results.subject import KINDS, VARIABLES, compare_subjects, from_result
 from aiscore.scoring import stats
-from aiscore.scoring.compare import NOISE_FLOOR, ROUNDS, ROUNDS_PER_TEST, Verdict, judge
+from aiscore.scoring.compare import (
+    NOISE_FLOOR,
+    ROUNDS,
+    ROUNDS_PER_TEST,
+    Verdict,
+    judge,
+    noise_floor,
+)
 from aiscore.spec import Mode
 from tests import golden_files
 from tests.command_line import aiscore
 from tests.results_factory import at_speed, result
 from workloads.suite import FULL, MICRO
 
+SAME_STACK_OF_FOUR_H200 = (
+    "nvidia-h200",
+    "h200/tensorflow/default",
+    "h200/onnxruntime/anchor",
+    "h200-stacks/tensorflow",
+)
 LOGS = st.lists(st.floats(-5, 5), min_size=2, max_size=8).filter(
     lambda sample: max(sample) - min(sample) > 0.01
 )
@@ -133,6 +147,23 @@ def test_fewer_rounds_have_no_interval_and_tell_only_large_differences(speed, ve
     finding = made.findings["ai"]
     assert (finding.interval, finding.rounds, finding.verdict) == (None, (5, few), verdict)
     assert (speed < 1 + NOISE_FLOOR) == (verdict == "inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("tests", "floor"), [(0, 0.15), (1, 0.7), (4, 0.35), (7, 0.265), (22, 0.15), (42, 0.15)]
+)
+def test_over_few_tests_a_difference_without_an_interval_has_to_be_larger(tests, floor):
+    assert noise_floor(tests) == pytest.approx(floor, rel=0.01)
+
+
+@pytest.mark.parametrize("pair", [*combinations(SAME_STACK_OF_FOUR_H200, 2)])
+def test_hosts_with_the_same_card_and_stack_are_not_told_apart(pair):
+    one, other = (from_result(load(Path("docs/results") / f"{name}.json")) for name in pair)
+    made = compare_subjects(one, other)
+    findings = {**made.findings, **made.kinds}
+    assert findings
+    decided = {name for name, each in findings.items() if each.verdict in ("faster", "slower")}
+    assert not decided
 
 
 def test_passes_of_one_round_are_never_an_interval():

@@ -38,6 +38,7 @@ from aiscore.scoring.compare import (
     Finding,
     Speed,
     Verdict,
+    noise_floor,
     over,
     speeds,
 )
@@ -45,6 +46,7 @@ from aiscore.spec import Mode, Protocol
 from workloads.suite import FULL, MICRO
 
 LETTERS = ascii_uppercase
+FEW = 7  # tests; a kind of work has about as many
 LONGEST_FACT = 160  # letters of a set-up's value that are shown; the document has them all
 GROUP_TITLES = {
     under(protocol, name): under(protocol, {"ai": "both"}.get(name, name))
@@ -58,8 +60,9 @@ TESTS = {
     for spec in FULL + MICRO
 }
 NO_INTERVAL = (
-    f"Without an interval, nothing below {NOISE_FLOOR:.0%} is called a difference: hosts with the"
-    " same card have differed by nearly that much in whole scores, and by more in few tests."
+    f"Without an interval, nothing below {NOISE_FLOOR:.0%} is called a difference, and over few"
+    f" tests nothing below {noise_floor(FEW):.0%} ({FEW} of them) to {noise_floor(1):.0%} (one):"
+    " hosts with the same card have differed by nearly as much."
     f" {ROUNDS} rounds on both sides give an interval."
 )
 

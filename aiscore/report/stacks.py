@@ -9,7 +9,7 @@ from typing import TypeVar
 from aiscore.report.rows import milliseconds, three_digits
 from aiscore.results.model import Result
 from aiscore.results.subject import KIND_TITLES, KINDS, Subject, under
-from aiscore.scoring.compare import NOISE_FLOOR, Verdict, find_tests
+from aiscore.scoring.compare import NOISE_FLOOR, Verdict, find_tests, noise_floor
 from aiscore.scoring.score import geometric_mean
 from aiscore.spec import Mode, Precision, Protocol
 from workloads.suite import FULL, MICRO
@@ -17,6 +17,7 @@ from workloads.suite import FULL, MICRO
 Value = TypeVar("Value")
 
 NOBODY = "none for sure"
+GPU = "gpu uuid"
 SAME_DEVICE = ("kind", "device", "suite")
 
 
@@ -51,12 +52,16 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class KindSpeeds:
-    """The same as ``Matrix`` for each kind of work, over the ``tests`` of it: title to speeds."""
+    """The same as ``Matrix`` for each kind of work, over the ``tests`` of it: title to speeds.
+
+    ``sure``: whether the fastest side is surely faster than the next stack.
+    """
 
     protocol: Protocol
     mode: Mode
     tests: Mapping[str, int]
     speeds: Mapping[str, Mapping[str, float]]
+    sure: Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +164,30 @@ def _kind_speeds(protocol: Protocol, mode: Mode, sides: Mapping[str, Subject]) -
     shared = {title: pair for title, pair in found.items() if pair[1]}
     if not shared:
         return None
+    speeds = {title: _speeds(times, tests) for title, (times, tests) in shared.items()}
     return KindSpeeds(
         protocol,
         mode,
         {title: len(tests) for title, (_, tests) in shared.items()},
-        {title: _speeds(times, tests) for title, (times, tests) in shared.items()},
+        speeds,
+        {title: _is_sure(speeds[title], len(tests), sides) for title, (_, tests) in shared.items()},
     )
+
+
+def _is_sure(speeds: Mapping[str, float], tests: int, sides: Mapping[str, Subject]) -> bool:
+    """Whether the fastest of these is so by more than the noise floor before every other stack."""
+    best = max(speeds, key=lambda letter: speeds[letter])
+    return all(
+        speeds[best] > speed * (1 + _noise_floor(sides[best], sides[letter], tests))
+        for letter, speed in speeds.items()
+        if _stack(sides[letter]) != _stack(sides[best])
+    )
+
+
+def _noise_floor(one: Subject, other: Subject, tests: int) -> float:
+    """Without an interval; on one GPU, and so on one host, a few tests differ by no more."""
+    same = one.setup.get(GPU) == other.setup.get(GPU)
+    return NOISE_FLOOR if same else noise_floor(tests)
 
 
 def _times_ms(sides: Mapping[str, Subject]) -> dict[str, Mapping[str, float]]:
@@ -232,7 +255,8 @@ def _best(
         return None
     lead = times[rivals[0]] / times[best]
     finding = find_tests(sides[rivals[0]].side, sides[best].side).get(test)
-    sure = finding.verdict is Verdict.FASTER if finding else lead > 1 + NOISE_FLOOR
+    floor = _noise_floor(sides[rivals[0]], sides[best], 1)
+    sure = finding.verdict is Verdict.FASTER if finding else lead > 1 + floor
     return best, times[best], lead, sure
 
 
@@ -252,24 +276,13 @@ def kind_grid(found: Stacks, kinds: KindSpeeds) -> Grid:
     letters = [
         letter for letter in found.stacks if any(letter in each for each in kinds.speeds.values())
     ]
-    lines = [
-        [
-            f"{title} ({kinds.tests[title]})",
-            *(three_digits(speeds[letter]) if letter in speeds else "-" for letter in letters),
-            _best_stack(found, speeds),
-        ]
-        for title, speeds in kinds.speeds.items()
-    ]
+    lines = []
+    for title, speeds in kinds.speeds.items():
+        best = found.stacks[max(speeds, key=lambda letter: speeds[letter])]
+        cells = [three_digits(speeds[letter]) if letter in speeds else "-" for letter in letters]
+        sign = "" if kinds.sure[title] else "~"
+        lines.append([f"{title} ({kinds.tests[title]})", *cells, f"{sign}{best}"])
     return [under(kinds.protocol, kinds.mode), *letters, "best"], lines
-
-
-def _best_stack(found: Stacks, speeds: Mapping[str, float]) -> str:
-    """The fastest; ``~`` where the next stack is not slower by more than hosts differ."""
-    best = max(speeds, key=lambda letter: speeds[letter])
-    stack = found.stacks[best]
-    rivals = [speed for letter, speed in speeds.items() if found.stacks[letter] != stack]
-    sure = not rivals or speeds[best] > max(rivals) * (1 + NOISE_FLOOR)
-    return f"{'' if sure else '~'}{stack}"
 
 
 def start_up_grid(found: Stacks, start_up: StartUp) -> Grid:

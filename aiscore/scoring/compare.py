@@ -8,7 +8,7 @@ logarithms. Passes of one process are never taken for independent runs.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import exp, log
+from math import exp, log, sqrt
 from statistics import fmean
 
 from aiscore.scoring import stats
@@ -23,6 +23,9 @@ MARGIN = 0.01
 # The noise floor without one: what two hosts with the same card differed by, rounded up (an H200,
 # 50745 against 44800 in training, docs/comparing.md). Less tells nothing of the devices.
 NOISE_FLOOR = 0.15
+# Over few tests hosts have differed by more: what bounds all that four hosts with an H200 showed
+# (docs/comparing.md), over n tests divided by the root of n.
+FLOOR_OF_ONE_TEST = 0.7
 
 
 class Verdict(StrEnum):
@@ -183,12 +186,17 @@ def find_tests(base: Side, other: Side) -> dict[str, Finding]:
     }
 
 
+def noise_floor(tests: int) -> float:
+    """What a ratio over so many tests has to exceed without an interval; 0 are all of a score."""
+    return max(NOISE_FLOOR, FLOOR_OF_ONE_TEST / sqrt(tests)) if tests else NOISE_FLOOR
+
+
 def _finding(plain: float, logs: Sequence[Sequence[float]], tests: int, margin: float) -> Finding:
     """With enough rounds their ratio and its interval, else the plain ratio without one."""
     rounds = (len(logs[0]), len(logs[1]))
     if min(rounds) < ROUNDS:
-        bounds = (plain / (1 + NOISE_FLOOR), plain * (1 + NOISE_FLOOR))
-        verdict = judge(bounds, margin)
+        floor = 1 + noise_floor(tests)
+        verdict = judge((plain / floor, plain * floor), margin)
         return Finding(plain, verdict, None, rounds, tests)
     difference = stats.welch(*logs)
     interval = (exp(difference.interval[0]), exp(difference.interval[1]))
