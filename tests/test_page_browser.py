@@ -194,7 +194,7 @@ def test_two_rows_of_one_name_are_told_apart_by_where_they_are_from(open_page):
     page = open_page([result()])
     for box in page.get_by_label("Compare NVIDIA H200").all():
         box.check()
-    shown = ["A NVIDIA H200 (this project)", "B NVIDIA H200 (result)"]
+    shown = ["A NVIDIA H200 (this project, complete)", "B NVIDIA H200 (result, complete)"]
     assert page.locator(".sides").inner_text().splitlines() == shown
 
 
