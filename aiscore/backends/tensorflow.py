@@ -95,6 +95,10 @@ class TensorFlowBackend:
     ) -> ClassifierSession:
         """Builds the network on the device."""
         _set_up(device, options)
+        if device.kind is DeviceKind.CPU and _onednn() != _on(True):
+            # Grappler would fuse a grouped convolution with what follows, for which only oneDNN
+            # has a kernel.
+            tf.config.optimizer.set_experimental_options({"remapping": False})
         return ClassifierSession(network, options, seed)
 
     def probes(self, device: Device, options: Options) -> TensorFlowProbes:
