@@ -120,6 +120,7 @@ def test_inference_normalises_by_the_averages_and_moves_nothing(backend, precisi
     assert np.abs(made["logits"][0] - logits).max() <= tolerance * np.abs(logits).max()
 
 
+@pytest.mark.timeout(900)  # PyTorch compiles for minutes on a small machine
 @pytest.mark.parametrize("mode", Mode)
 def test_a_network_of_the_sweep_runs(backend, mode):
     name, executor = backend
