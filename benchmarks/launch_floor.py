@@ -8,15 +8,15 @@ host needs to launch a pass. Both sizes take turns in one session.
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+
+import resident_blocks
 
 from aiscore.backends import base
 from aiscore.backends.base import Batch, ResidentSession
 from aiscore.errors import UserError
 from aiscore.execution.plan import make_plan
-from aiscore.sampling import sample_blocks
 from aiscore.scoring import resident
 from aiscore.spec import (
     KNOWN_KINDS,
@@ -93,16 +93,7 @@ def first_of(batch: Batch) -> Batch:
 def time_pass(session: ResidentSession, batch: Batch) -> float:
     """The time of a resident pass over the batch, in s."""
     session.place(batch)
-    sizes: list[int] = []
-    means_s: list[float] = []
-
-    def report(passes: int, mean_s: float) -> None:
-        sizes.append(passes)
-        means_s.append(mean_s)
-
-    sample_blocks(session.resident_pass, session.sync, BLOCKS, report)
-    counted: Sequence[float] = resident.counted(sizes, means_s)
-    return median(counted)
+    return median(resident.counted(*resident_blocks.sample(session, BLOCKS)))
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ from statistics import median
 
 import hand_written
 import ratios
+import resident_blocks
 
 from aiscore.backends import base
 from aiscore.backends.base import Session
 from aiscore.errors import UserError
 from aiscore.execution.plan import make_plan
-from aiscore.sampling import sample_blocks
 from aiscore.scoring import resident
 from aiscore.spec import KNOWN_KINDS, RESIDENT_POLICY, DeviceKind, Options, Suite, TestSpec
 from workloads import data, suite
@@ -75,27 +75,15 @@ def measure(test: TestSpec, arguments: argparse.Namespace) -> ratios.Estimate:
     return effect
 
 
-def _sample(session: Session) -> tuple[list[int], list[float]]:
-    sizes: list[int] = []
-    means_s: list[float] = []
-
-    def report(passes: int, mean_s: float) -> None:
-        sizes.append(passes)
-        means_s.append(mean_s)
-
-    sample_blocks(session.resident_pass, session.sync, BLOCKS, report)
-    return sizes, means_s
-
-
 def _block_size(session: Session) -> int:
     """How many passes a block has once everything is compiled and warm."""
-    _sample(session)
-    return _sample(session)[0][-1]
+    resident_blocks.sample(session, BLOCKS)
+    return resident_blocks.sample(session, BLOCKS)[0][-1]
 
 
 def _ours(session: Session) -> float:
     """A pass as aiscore tells it."""
-    return median(resident.counted(*_sample(session)))
+    return median(resident.counted(*resident_blocks.sample(session, BLOCKS)))
 
 
 def _theirs(loop: hand_written.Loop, size: int) -> float:

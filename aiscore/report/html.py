@@ -2,11 +2,14 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from aiscore import __version__
+from aiscore.report.escape import terminal
 
 TEMPLATES = files("aiscore.report").joinpath("templates")
 STYLE = "page.css"
@@ -21,6 +24,12 @@ def make_html(name: str, *, script: str | None = None, **values: object) -> str:
     return environment.get_template(name).render(
         policy=_policy(style, script), version=__version__, style=style, script=script, **values
     )
+
+
+def shown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What a template needs of a table, with texts that show what they are."""
+    shown_header, *shown = [[terminal(cell) for cell in line] for line in (header, *lines)]
+    return {"header": shown_header, "lines": shown}
 
 
 def template(name: str) -> str:

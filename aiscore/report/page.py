@@ -13,9 +13,8 @@ from aiscore.report import charts, rows
 from aiscore.report.boards import LEGEND, MARKS, BoardRow, card_row, full_row
 from aiscore.report.details import details
 from aiscore.report.escape import short, terminal
-from aiscore.report.html import make_html, template
+from aiscore.report.html import make_html, shown_table, template
 from aiscore.report.stack_sections import Group, sections
-from aiscore.report.stacks import Grid
 from aiscore.results.model import Result
 from aiscore.results.prices import Prices
 from aiscore.results.reference import THIS_PROJECT, Card, cards, find_card
@@ -171,7 +170,7 @@ def _sections(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
         yield {
             "title": terminal(section.title),
             "notes": section.notes,
-            "sides": _table(section.sides),
+            "sides": shown_table(*section.sides),
             "groups": list(map(_group, section.groups)),
             "best": _group(section.best),
             "counts": list(map(terminal, section.counts)),
@@ -179,12 +178,7 @@ def _sections(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
 
 
 def _group(group: Group) -> dict[str, Any]:
-    return {"title": terminal(group.title), "tables": list(map(_table, group.tables))}
-
-
-def _table(grid: Grid) -> dict[str, Any]:
-    header, *lines = [[terminal(cell) for cell in line] for line in (grid[0], *grid[1])]
-    return {"header": header, "lines": lines}
+    return {"title": terminal(group.title), "tables": [shown_table(*grid) for grid in group.tables]}
 
 
 def _charts(entries: Sequence[Entry]) -> Iterator[dict[str, str]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from aiscore.report import charts, sweep_charts, sweep_rows
 from aiscore.report.escape import short, terminal
-from aiscore.report.html import make_html
+from aiscore.report.html import make_html, shown_table
 from aiscore.report.page import LONGEST_TITLE
 from aiscore.results.sweep import Sweep
 
@@ -38,15 +38,11 @@ def _chapter(sweep: Sweep, chapter: sweep_rows.Chapter) -> dict[str, Any]:
         "title": chapter.title,
         "svg": _drawing(chapter) if chapter.ran else None,
         "tables": [
-            _table(title, *table) for title, table in sweep_rows.tables(sweep, chapter).items()
+            {"title": title, **shown_table(*table)}
+            for title, table in sweep_rows.tables(sweep, chapter).items()
         ],
     }
 
 
 def _drawing(chapter: sweep_rows.Chapter) -> str:
     return charts.draw(sweep_charts.chart([(chapter.title, chapter)], charts.IN_THE_PAGE))
-
-
-def _table(title: str, header: list[str], lines: list[list[str]]) -> dict[str, Any]:
-    shown_header, *shown = [[terminal(cell) for cell in line] for line in (header, *lines)]
-    return {"title": title, "header": shown_header, "lines": shown}
